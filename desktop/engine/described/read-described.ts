@@ -19,6 +19,8 @@ export interface Described {
   readonly files: readonly FileDescription[];
   /** URLs of files that are the user's own words, and not those of the description. */
   readonly named: ReadonlySet<string>;
+  /** True if the files belong together, in a folder of theirs. */
+  readonly together: boolean;
 }
 
 export interface DescribedOptions {
@@ -100,6 +102,7 @@ function ofTorrent(
       return { ...file, replicas: [...file.replicas, ...urls.map(replicaAt)] };
     }),
     named: new Set(mirrors.flatMap(at)),
+    together: files.length > 1,
   };
 }
 
@@ -117,6 +120,7 @@ function withMirrors(
   return {
     files: files.map((file) => ({ ...file, replicas: [...file.replicas, ...further] })),
     named: new Set(mirrors),
+    together: false,
   };
 }
 

@@ -6,6 +6,7 @@ import type { FileDescription } from '@millrace/shared/download/metalink/descrip
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { DescribedOptions } from '../described/read-described.ts';
 import type { NewDownload } from './download-schema.ts';
+import { cleanUrls } from './new-download.ts';
 
 /** Reads a document into the downloads to add. @param now Unix milliseconds */
 export type ParseMetalink = (
@@ -68,9 +69,12 @@ async function read(document: Uint8Array, now: Millis, options: MetalinkOptions)
     import('@millrace/shared/download/metalink/described-request'),
   ]);
   const signal = AbortSignal.timeout(LONGEST_MS);
-  const { files, named } = await readDescribed(document, { ...options, signal });
-  const downloadFor = (file: FileDescription) =>
-    downloadOf(requestOf(file, { dir: '.' }, now), named);
+  const { files, named, together } = await readDescribed(document, { ...options, signal });
+  const downloadFor = (file: FileDescription): NewDownload => ({
+    ...downloadOf(requestOf(file, { dir: '.' }, now), named),
+    // The folders of categories would part files that belong together.
+    ...(together ? { dir: '.' } : {}),
+  });
   return { files, downloadFor };
 }
 
@@ -82,10 +86,20 @@ function downloadOf(
     urls: [...urls],
     file,
     within: '.',
-    listed: named.size === 0 ? true : urls.filter((url) => !named.has(url)),
+    listed: named.size === 0 ? true : cleanUrls(urls.filter((url) => !named.has(url))).urls,
     digests: [...digests],
     ...(signatures === undefined ? {} : { signatures: [...signatures] }),
     ...(length === undefined ? {} : { length }),
     ...(pieces === undefined ? {} : { pieces: { ...pieces, hexes: [...pieces.hexes] } }),
   };
+}
+
+/** Adds options to the download of a described file: what the description says comes first, but for the folder. */
+export function withOptions<T extends Partial<NewDownload>>(
+  file: NewDownload,
+  options: T,
+): T & NewDownload {
+  const { dir, category } = options;
+  const isPlaced = dir !== undefined || category !== undefined;
+  return { ...options, ...file, ...(isPlaced ? { dir } : {}) };
 }

@@ -25,7 +25,7 @@ import {
   withExnodes,
 } from '../../downloads/exnodes.ts';
 import type { Manager } from '../../downloads/manager.ts';
-import { type MetalinkOptions, readMetalink } from '../../downloads/metalinks.ts';
+import { type MetalinkOptions, readMetalink, withOptions } from '../../downloads/metalinks.ts';
 import { probeLinks } from '../../downloads/probes.ts';
 import type { Added } from '../../downloads/renewals.ts';
 import type { Method } from '../calls/dispatcher.ts';
@@ -55,7 +55,7 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
         only === undefined
           ? await parseMetalink(document, Date.now(), { mirrors, proxy: proxyOf(rest) })
           : await chosen(document, only, { mirrors, proxy: proxyOf(rest) });
-      const asked = files.map((file) => ({ rename: true, ...rest, ...file }));
+      const asked = files.map((file) => withOptions(file, { rename: true, ...rest }));
       return { gids: manager.addAll(asked).map((record) => record.gid) };
     },
     'millrace.readMetalink': async (p) => ({
@@ -148,6 +148,7 @@ async function readFiles(manager: Manager, document: Uint8Array): Promise<Metali
       digests,
       pieces: download?.pieces?.hexes.length ?? 0,
       ...placeOf(manager, name),
+      ...(download?.dir === undefined ? {} : { dir: manager.dir }),
       usable: urls.length > 0,
       duplicate: urls[0] === undefined ? undefined : duplicateOf(manager.store, urls[0]),
     };

@@ -9,8 +9,7 @@ import { MAX_URL_CHARS } from '../../base/limits.ts';
 import { emptyFile, type FileDescription, LAST_PRIORITY } from '../metalink/description.ts';
 import { isMagnetLink, isTorrentName } from '../request/document-name.ts';
 import { nameFromUrl, safeFileName } from '../request/file-name.ts';
-import { isFetchable } from '../request/source-kinds.ts';
-import type { Torrent } from './torrent.ts';
+import { isSeed, type Torrent } from './torrent.ts';
 
 export interface Magnet {
   /** Infohashes that the torrent must have, lower-case hexadecimal; none: any torrent will do. */
@@ -42,9 +41,9 @@ export function parseMagnet(link: string): Magnet {
   const infoHashes: { v1?: string; v2?: string } = {};
   const digests: Digest[] = [];
   for (const topic of all(params, 'xt')) readTopic(topic, infoHashes, digests);
-  const sources = [...all(params, 'xs'), ...all(params, 'as')].filter(isUrl);
+  const sources = [...all(params, 'xs'), ...all(params, 'as')].filter(isSeed);
   const torrents = unique(sources.filter(isTorrentName));
-  const seeds = unique(all(params, 'ws').filter(isUrl));
+  const seeds = unique(all(params, 'ws').filter(isSeed));
   const files = unique([...seeds, ...sources.filter((url) => !isTorrentName(url))]);
   const size = all(params, 'xl')[0];
   const source = files[0] ?? torrents[0];
@@ -132,10 +131,6 @@ function sha1Of(text: string): string | undefined {
 function all(params: URLSearchParams, key: string): string[] {
   const numbered = Array.from({ length: MAX_SOURCES }, (_, i) => `${key}.${i}`);
   return [key, ...numbered].flatMap((name) => params.getAll(name));
-}
-
-function isUrl(text: string): boolean {
-  return text.length <= MAX_URL_CHARS && isFetchable(text) && URL.canParse(text);
 }
 
 function unique(urls: readonly string[]): string[] {

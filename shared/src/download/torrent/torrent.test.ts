@@ -58,6 +58,7 @@ test('web seeds that end in a slash get the names of all files', () => {
     'http://a.example/dir/',
     'https://b.example/other name.bin',
     'ftp://c.example/one.bin',
+    'http://user:secret@d.example/one.bin',
     'no link',
   ]);
   expect(read(single).files[0]?.replicas.map(({ url }) => url)).toEqual([

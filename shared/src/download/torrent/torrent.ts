@@ -10,6 +10,7 @@ import {
   type PieceDigests,
 } from '../../base/digest.ts';
 import { MillraceError } from '../../base/errors.ts';
+import { MAX_URL_CHARS } from '../../base/limits.ts';
 import { emptyFile, type FileDescription, LAST_PRIORITY } from '../metalink/description.ts';
 import { faultOfFileName, safePath } from '../request/file-path.ts';
 import { isFetchable } from '../request/source-kinds.ts';
@@ -254,10 +255,14 @@ function seedsOf(top: Dictionary): string[] {
   const seeds = list.flatMap((one: Bencoded | undefined) =>
     one instanceof Uint8Array ? decoded(one).trim() : [],
   );
-  return [...new Set(seeds.filter((seed) => isFetchable(seed) && URL.canParse(seed)))].slice(
-    0,
-    MAX_SEEDS,
-  );
+  return [...new Set(seeds.filter(isSeed))].slice(0, MAX_SEEDS);
+}
+
+/** Returns true for a URL that can be asked: a stranger's user name and password are not sent. */
+export function isSeed(url: string): boolean {
+  if (!isFetchable(url) || url.length > MAX_URL_CHARS || !URL.canParse(url)) return false;
+  const { username, password } = new URL(url);
+  return username === '' && password === '';
 }
 
 /** Returns the URL of a file; undefined if there is none. @param path begins with the torrent's name */
