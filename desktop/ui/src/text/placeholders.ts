@@ -53,6 +53,7 @@ export interface Placeholders {
   readonly 'add.probe.total.one': 'size' | 'n';
   readonly 'add.probe.total.other': 'size' | 'n';
   readonly 'add.metalink': 'name';
+  readonly 'add.torrent': 'name';
   readonly 'add.metalink.mirrors.one': 'n';
   readonly 'add.metalink.mirrors.other': 'n';
   readonly 'add.metalink.bad': 'name' | 'why';
