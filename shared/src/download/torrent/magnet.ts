@@ -53,7 +53,7 @@ export function parseMagnet(link: string): Magnet {
     digests,
     ...(size !== undefined && /^\d{1,15}$/.test(size) ? { size: Number(size) } : {}),
     replicas: files
-      // A folder is no file.
+      // The address of a folder leads to a page.
       .filter((url) => !new URL(url).pathname.endsWith('/'))
       .map((url) => ({ url, priority: LAST_PRIORITY })),
   };

@@ -25,7 +25,7 @@ describe('torrents of other programs', () => {
 
   test.each(Object.entries(several))('several files, %s', (_, { document, v1, v2 }) => {
     const { files, infoHashes } = read(document);
-    // Padding between the files of a hybrid is no file.
+    // Padding between the files of a hybrid is left out.
     expect(files.map(({ name, size }) => [name, size]).sort()).toEqual(
       made.FILES.map(([name, size]) => [`folder/${name}`, size]),
     );
