@@ -306,11 +306,10 @@ export class ShellApp {
   }
 
   async #chooseMetalinks(): Promise<void> {
+    const extensions = ['meta4', 'metalink', 'torrent', 'exnode'];
     const { canceled, filePaths } = await dialog.showOpenDialog({
       properties: ['openFile', 'multiSelections'],
-      filters: [
-        { name: this.#words.t('metalinkFiles'), extensions: ['meta4', 'metalink', 'exnode'] },
-      ],
+      filters: [{ name: this.#words.t('metalinkFiles'), extensions }],
     });
     if (!canceled) await this.take({ urls: [], files: filePaths, hidden: false }, '/');
   }

@@ -1,9 +1,13 @@
-/** Metalink documents and lists of blocks, which anyone may publish. */
+/** Metalink documents, torrents, magnet links and lists of blocks, which anyone may publish. */
 
+import { createHash } from 'node:crypto';
 import { DIGEST_DIGITS } from '../../shared/src/base/digest.ts';
 import { parseMetalink } from '../../shared/src/download/metalink/metalink.ts';
 import { formatMetalink } from '../../shared/src/download/metalink/metalink-write.ts';
 import { safePath } from '../../shared/src/download/request/file-path.ts';
+import { parseMagnet } from '../../shared/src/download/torrent/magnet.ts';
+import * as torrents from '../../shared/src/download/torrent/testing/torrents.ts';
+import { parseTorrent } from '../../shared/src/download/torrent/torrent.ts';
 import { BlockSearch } from '../../shared/src/reuse/block-search.ts';
 import { makeZsync } from '../../shared/src/reuse/testing/make-zsync.ts';
 import { parseZsync } from '../../shared/src/reuse/zsync-file.ts';
@@ -96,7 +100,82 @@ function checkZsync(list: Uint8Array): Verdict {
   hold(end <= read.length, 'runs are within the file');
 }
 
+const TORRENTS = [
+  torrents.SINGLE_V1,
+  torrents.SEVERAL_V1,
+  torrents.SINGLE_V2,
+  torrents.SEVERAL_V2,
+  torrents.SEVERAL_HYBRID,
+].map(({ document }) => Buffer.from(torrents.withSeeds(document, ['http://a.example/x/'])));
+
+function checkTorrent(document: Uint8Array): Verdict {
+  const read = readOrRefuse(['bad-metalink'], () =>
+    parseTorrent(document, (algorithm, bytes) => createHash(algorithm).update(bytes).digest()),
+  );
+  if (read === undefined) return 'refused';
+  for (const { name, size = -1, pieces, replicas } of read.files) {
+    holdInside(safePath(name));
+    hold(Number.isSafeInteger(size) && size >= 0, 'a size is a whole number');
+    for (const { url } of replicas) new URL(url);
+    for (const piece of pieces) {
+      const { from = 0, pieceBytes, hexes, algorithm } = piece;
+      const isWhole = piece.from === undefined;
+      hold(from <= size, 'pieces begin in the file');
+      hold(hexes.length <= Math.ceil((size - from) / pieceBytes), 'pieces end in the file');
+      hold(!isWhole || hexes.length === Math.ceil(size / pieceBytes), 'pieces cover the file');
+      hold(
+        hexes.every((hex) => hex.length === DIGEST_DIGITS[algorithm]),
+        'a digest is complete',
+      );
+    }
+  }
+  hold(weightOf(read.files) <= 64 * document.length + 20_000, 'memory is in proportion');
+}
+
+const HASH_32 = 'VGMT4NSHA2AWVOR6EVYXQUGCNSONBWE5';
+const MAGNETS = [
+  `magnet:?xt=urn:btih:${HASH_32}&dn=a+b.iso&xl=12&tr=udp://t&ws=http://w/a.iso&xs=http://x/a.torrent`,
+  `magnet:?xt.1=urn:btmh:1220${HASH}&xt.2=urn:sha1:${HASH_32}&as=http%3A%2F%2Fa.example%2Fx`,
+];
+
+function checkMagnet(link: string): Verdict {
+  const read = readOrRefuse(['bad-metalink'], () => parseMagnet(link));
+  if (read === undefined) return 'refused';
+  holdInside(safePath(read.file.name));
+  for (const url of [...read.torrents, ...read.seeds]) new URL(url);
+  for (const { url } of read.file.replicas) new URL(url);
+}
+
+/** Makes a torrent of one file from what is in its `info` besides. */
+const torrentWith = (more: string) => Buffer.from(`d4:infod${more}6:lengthi0e4:name1:aee`);
+
 export const targets = [
+  fuzzTarget({
+    name: 'torrent',
+    cases: mutatedBytes(TORRENTS),
+    check: checkTorrent,
+    long: {
+      'lists inside of lists': () => Buffer.alloc(MEGABYTE, 'l'),
+      'folders inside of folders': () => torrentWith(`9:file tree${'d1:a'.repeat(MEGABYTE / 4)}`),
+      'many values': () => torrentWith(`1:al${'0:'.repeat(MEGABYTE / 2)}e`),
+      'many keys': () =>
+        torrentWith(Array.from({ length: 80_000 }, (_, i) => `7:k${1e5 + i}0:`).join('')),
+      'a number without end': () => Buffer.from(`di${'1'.repeat(MEGABYTE)}`),
+      'many files': () =>
+        Buffer.from(
+          `d4:infod5:filesl${'d6:lengthi0e4:pathl1:aee'.repeat(40_000)}e4:name1:a12:piece lengthi16384e6:pieces0:ee`,
+        ),
+    },
+  }),
+  fuzzTarget({
+    name: 'magnet',
+    cases: mutatedText(MAGNETS),
+    check: checkMagnet,
+    long: {
+      'many topics': () => `magnet:?${'xt=urn:x:&'.repeat(MEGABYTE / 10)}`,
+      'a long name': () => `magnet:?dn=${'%41'.repeat(MEGABYTE / 3)}`,
+    },
+  }),
   fuzzTarget({
     name: 'zsync',
     cases: mutatedBytes(LISTS),

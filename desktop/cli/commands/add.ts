@@ -8,9 +8,9 @@ import { MAX_CURL_DOWNLOADS, MAX_EXPANDED } from '@millrace/shared/download/addi
 import type { AfterChoice } from '@millrace/shared/download/after/after';
 import { MAX_QUEUE } from '@millrace/shared/download/queue/queue';
 import {
+  describesFiles,
   isExnodeLink,
   looksLikeExnodeName,
-  looksLikeMetalinkName,
 } from '@millrace/shared/download/request/document-name';
 import { expandPattern, isPattern } from '@millrace/shared/download/request/url-pattern';
 import { Command } from 'commander';
@@ -25,7 +25,7 @@ import {
 } from '../console/context.ts';
 import { type DaemonLink, folderFor, openDaemon, openOrStart } from '../console/daemon-link.ts';
 import { downloadUrl, refuseOneFileOptions, requestOf } from '../options/asked-request.ts';
-import { readMetalink } from '../options/fetch-metalink.ts';
+import { readDescription } from '../options/fetch-description.ts';
 import {
   addQueueOptions,
   addRequestOptions,
@@ -54,7 +54,7 @@ const BATCH = 1000;
 /** Most failures that are reported one by one. */
 const MAX_TOLD = 20;
 
-/** One item to add: a URL, an exNode's file, or a metalink, which may describe several downloads. */
+/** One item to add: a URL, an exNode's file, or a description, which may be of several downloads. */
 type Item =
   | { readonly kind: 'url'; readonly given: string }
   | { readonly kind: 'exnode'; readonly given: string }
@@ -67,7 +67,7 @@ export function addCommand(context: CliContext): Command {
       .summary('add downloads to the queue')
       .argument(
         '[url-or-file...]',
-        'URLs, or Metalink files (*.meta4, *.metalink), or exNodes (*.exnode)',
+        'URLs, or Metalink files (*.meta4, *.metalink), torrents (*.torrent), magnet links, or exNodes (*.exnode)',
       ),
     'the category\u2019s folder, in the daemon\u2019s download folder',
   );
@@ -232,12 +232,13 @@ function itemsOf(urls: readonly string[], options: AddOptions): Item[] {
   ];
   if (items.length === 0) throw new UsageError('there is nothing to add');
   const one = items.length === 1 && items[0]?.kind !== 'metalink';
-  if (!one) refuseOneFileOptions(options);
+  // Further URLs of one description are those of its files.
+  if (!one) refuseOneFileOptions(items.length === 1 ? { ...options, mirror: undefined } : options);
   return items;
 }
 
 function kindOf(given: string): Item['kind'] {
-  if (looksLikeMetalinkName(given)) return 'metalink';
+  if (describesFiles(given)) return 'metalink';
   return looksLikeExnodeName(given) && !isExnodeLink(given) ? 'exnode' : 'url';
 }
 
@@ -298,8 +299,9 @@ async function addOne(
     tellOfEarlier(added, report);
     return [added.gid];
   }
-  const { urls: _, ...request } = requestOf('', options, from);
-  const metalink = (await readMetalink(item.given, cwd, signal)).toString('base64');
-  const params = { ...request, ...place, metalink };
+  const { urls, ...request } = requestOf('', options, from);
+  const [, ...mirrors] = urls;
+  const metalink = (await readDescription(item.given, cwd, signal)).toString('base64');
+  const params = { ...request, ...place, metalink, ...(mirrors.length === 0 ? {} : { mirrors }) };
   return (await daemon.call('millrace.addMetalink', params)).gids;
 }

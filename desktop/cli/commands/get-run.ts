@@ -3,8 +3,8 @@
 import { resolve } from 'node:path';
 import { asMillraceError, EXIT, type MillraceError } from '@millrace/shared/base/errors';
 import {
+  describesFiles,
   looksLikeExnodeName,
-  looksLikeMetalinkName,
 } from '@millrace/shared/download/request/document-name';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { ReadableExnode } from '@millrace/shared/exnode/exnode';
@@ -42,7 +42,7 @@ interface Way {
 /**
  * Downloads the URLs in order; a failure does not stop the next URL from being tried.
  *
- * @param texts URLs and names of metalinks, as typed
+ * @param texts URLs, names of metalinks and torrents, and magnet links, as typed
  * @returns the exit status: 0, or that of the first failure
  * @throws UsageError for options that contradict each other
  */
@@ -90,10 +90,10 @@ function olderOf({ older, zsync, repairs }: GetOptions, cwd: string): Partial<Do
 
 /** Returns true for a link as people type it, without http:// or https://. */
 function isWithoutScheme(text: string): boolean {
-  return !(text.includes('://') || looksLikeMetalinkName(text) || looksLikeExnodeName(text));
+  return !(text.includes('://') || describesFiles(text) || looksLikeExnodeName(text));
 }
 
-/** Downloads one URL, all files of a metalink, or that of an exNode. @returns the first failure */
+/** Downloads one URL, all files of a metalink or torrent, or that of an exNode. @returns the first failure */
 async function getOne(
   text: string,
   asked: AskedRequest,
@@ -123,10 +123,10 @@ async function requestsFor(
   { cwd, signal }: CliContext,
 ): Promise<DownloadRequest[]> {
   const [, ...mirrors] = asked.urls;
-  if (!looksLikeMetalinkName(text)) {
+  if (!describesFiles(text)) {
     return [wholeRequest({ ...asked, urls: [downloadUrl(text), ...mirrors] }, cwd)];
   }
-  // Imported here: most downloads have no metalink and need no XML parser.
+  // Imported here: most downloads have no description and need no parser.
   const { describedDownloads } = await import('../options/described-downloads.ts');
   return describedDownloads(text, wholeRequest(asked, cwd), cwd, signal);
 }

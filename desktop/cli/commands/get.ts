@@ -13,7 +13,7 @@ export function getCommand(context: CliContext): Command {
       .description('download files')
       .argument(
         '<url-or-file...>',
-        'URL, or a Metalink file (*.meta4, *.metalink), or an exNode (*.exnode)',
+        'URL, or a Metalink file (*.meta4, *.metalink), a torrent (*.torrent) or a magnet link, or an exNode (*.exnode)',
       ),
     'the current one',
   )
@@ -34,6 +34,8 @@ export function getCommand(context: CliContext): Command {
       `
 An exNode, which "upload" writes, says which servers have which parts of a file.
 What follows # in a link to one is its key or its digest: put such a link in quotes.
+A torrent is downloaded from the web servers that it names, and from those of --mirror (a folder if it
+ends in /); no other torrent clients are asked. Put a magnet link in quotes.
 With --unpack, a tar is unpacked once it is complete and as its digests say, if there are any: plain
 files and folders only, none outside of the folder. The tar stays. A folder that
 exists is refused, or with --overwrite gets the files, in place of those it has.

@@ -1,17 +1,19 @@
-/** Lists the downloads that a Metalink document describes. */
+/** Lists the downloads that a Metalink document, a torrent or a magnet link describes. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { chooseFiles, requestOf } from '@millrace/shared/download/metalink/described-request';
-import { parseMetalink } from '@millrace/shared/download/metalink/metalink';
+import { isMagnetLink } from '@millrace/shared/download/request/document-name';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
-import { readMetalink } from './fetch-metalink.ts';
+import { readDescribed } from '../../engine/described/read-described.ts';
+import { readDescription } from './fetch-description.ts';
 
 /**
- * Reads a metalink into a request per file.
+ * Reads a description into a request per file.
  *
- * @param given URL, or path relative to `cwd`
- * @param asked the user's options; files must have their digests besides those of the metalink
- * @throws MillraceError as `readMetalink`; `bad-metalink`, `bad-option`
+ * @param given URL, path relative to `cwd`, or magnet link
+ * @param asked the user's options; files must have their digests besides those of the description. Its
+ *   URLs but the first one are further ones of the files
+ * @throws MillraceError as `readDescription`, `readDescribed`; `bad-metalink`, `bad-option`
  */
 export async function describedDownloads(
   given: string,
@@ -20,14 +22,22 @@ export async function describedDownloads(
   signal: AbortSignal,
 ): Promise<DownloadRequest[]> {
   const base = /^https?:/i.test(given) ? given : undefined;
-  const document = await readMetalink(given, cwd, signal);
-  const files = chooseFiles(parseMetalink(document, base));
-  const { urls: _, digests, ...settings } = asked;
+  const { urls, digests, ...settings } = asked;
+  const [, ...mirrors] = urls;
+  const document = await readDescription(given, cwd, signal);
+  const { proxy } = settings;
+  const described = await readDescribed(document, { base, mirrors, proxy, signal });
+  const files = chooseFiles({ files: described.files, extra: [] });
   if (files.length > 1 && settings.file !== undefined) {
-    throw new MillraceError('bad-option', `-o names one file, ${given} has ${files.length}`);
+    const shown = isMagnetLink(given) ? 'the magnet link' : given;
+    throw new MillraceError('bad-option', `-o names one file, ${shown} has ${files.length}`);
   }
   return files.map((file) => {
     const request = requestOf(file, settings, Date.now());
-    return { ...request, digests: [...request.digests, ...digests] };
+    return {
+      ...request,
+      listed: request.urls.filter((url) => !described.named.has(url)),
+      digests: [...request.digests, ...digests],
+    };
   });
 }

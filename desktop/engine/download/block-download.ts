@@ -13,6 +13,7 @@ import {
   MillraceError,
 } from '@millrace/shared/base/errors';
 import { noteOf, noteOfError } from '@millrace/shared/base/notes';
+import { formatBytes } from '@millrace/shared/base/units';
 import { looksSigned } from '@millrace/shared/download/request/signed-url';
 import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
 import type { OpenAnswer } from '@millrace/shared/download/transfer/transfer-ports';
@@ -193,6 +194,8 @@ export class BlockDownload {
       if (check.needed) report.checking();
       const bad = await check.badPieces(target.hasher, version.length, context.signal);
       if (bad.length === 0) {
+        const bytes = check.unproven(version.length);
+        if (bytes > 0) report.note(noteOf('not-all-checked', { bytes: formatBytes(bytes) }));
         const keeps = taken?.canDoubt(check) === true;
         try {
           return await target.check(check, version.length, vouching, keeps);

@@ -228,7 +228,7 @@ export class Download {
     if (this.#exnode !== undefined) return undefined;
     // A whole answer that was wrong is not asked for again.
     const isByRanges = first?.opened.kind !== 'whole';
-    const isGiven = digests.length > 0 || pieces !== undefined;
+    const isGiven = digests.length > 0 || (pieces !== undefined && pieces.from === undefined);
     return this.#ways.next(error, sources.sources, first?.source, storedBytes, {
       proves: isByRanges && isGiven,
       isSaid: isByRanges && findings.said.length > 0,

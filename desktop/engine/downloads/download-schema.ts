@@ -119,6 +119,8 @@ export const newDownloadSchema = z.strictObject({
       algorithm,
       pieceBytes: z.number().int().min(1),
       hexes: z.array(hex).max(MAX_PIECES),
+      from: z.number().int().min(0).optional(),
+      tree: z.literal(true).optional(),
     })
     .optional(),
   /** The file's description by its parts. */

@@ -2,10 +2,12 @@
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import {
-  DIGEST_ALGORITHMS,
+  byProof,
   type Digest,
+  fitsLength,
   type PieceDigests,
   strongest,
+  unprovenBytes,
 } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import {
@@ -31,8 +33,7 @@ export class FileCheck {
     const best = strongest(digests);
     const isBest = signed?.algorithm === best?.algorithm && signed?.hex === best?.hex;
     this.#digests = [best, isBest ? undefined : signed].filter((digest) => digest !== undefined);
-    const rank = ({ algorithm }: PieceDigests) => DIGEST_ALGORITHMS.indexOf(algorithm);
-    this.#pieces = [...pieces].sort((a, b) => rank(b) - rank(a))[0];
+    this.#pieces = [...pieces].sort(byProof)[0];
   }
 
   /** False if no digest is known for the file. */
@@ -48,10 +49,14 @@ export class FileCheck {
   /** Returns the pieces whose bytes do not match their digest. @throws MillraceError */
   async badPieces(hasher: FileHasher, length: number, signal: AbortSignal): Promise<ByteRange[]> {
     const pieces = this.#pieces;
-    if (pieces === undefined || pieces.hexes.length !== Math.ceil(length / pieces.pieceBytes)) {
-      return [];
-    }
+    if (pieces === undefined || !fitsLength(pieces, length)) return [];
     return hasher.badPieces(pieces, length, signal);
+  }
+
+  /** Returns the bytes that no digest says anything about, of a file that pieces are known of. */
+  unproven(length: number): number {
+    if (this.#digests.length > 0 || this.#pieces === undefined) return 0;
+    return unprovenBytes(this.#pieces, length);
   }
 
   /**

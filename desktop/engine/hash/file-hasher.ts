@@ -8,6 +8,7 @@
 
 import type { ByteRange, RangeSet } from '@millrace/shared/base/byte-range';
 import type { Digest, DigestAlgorithm, PieceDigests } from '@millrace/shared/base/digest';
+import { LEAF_BYTES } from '@millrace/shared/download/torrent/merkle';
 import { HashThread } from './hash-thread.ts';
 
 /** Bytes to hash per request to the thread: a restart waits for at most that many. */
@@ -90,6 +91,7 @@ export class FileHasher {
    * Computes the digest of a range of the file as it is now.
    *
    * @param bodyKey for the digest of the ciphertext that depots have of these bytes
+   * @param leaves for the root of a tree over the bytes (BEP 52): its leaves, a power of two
    * @returns hexadecimal
    * @throws MillraceError `file-not-writable` if the file cannot be read
    */
@@ -97,9 +99,10 @@ export class FileHasher {
     algorithm: DigestAlgorithm,
     { start, end }: ByteRange,
     bodyKey?: Uint8Array,
+    leaves?: number,
   ): Promise<string> {
     await this.#open();
-    const [hex] = await this.#thread.ask({ kind: 'range', algorithm, start, end, bodyKey });
+    const [hex] = await this.#thread.ask({ kind: 'range', algorithm, start, end, bodyKey, leaves });
     return hex as string;
   }
 
@@ -115,14 +118,16 @@ export class FileHasher {
     length: number,
     signal?: AbortSignal,
   ): Promise<ByteRange[]> {
-    const { algorithm, pieceBytes, hexes } = pieces;
+    const { algorithm, pieceBytes, hexes, from = 0, tree } = pieces;
+    const leaves = tree === undefined ? undefined : pieceBytes / LEAF_BYTES;
     const bad: ByteRange[] = [];
     for (const [index, hex] of hexes.entries()) {
       signal?.throwIfAborted();
-      const start = index * pieceBytes;
+      const start = from + index * pieceBytes;
       const end = Math.min(length, start + pieceBytes);
       if (start >= end) break;
-      if ((await this.digestOf(algorithm, { start, end })) !== hex) bad.push({ start, end });
+      const found = await this.digestOf(algorithm, { start, end }, undefined, leaves);
+      if (found !== hex) bad.push({ start, end });
     }
     return bad;
   }

@@ -6,6 +6,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
+import { LEAF_BYTES, MerkleTree } from '@millrace/shared/download/torrent/merkle';
 import { BodyCipher } from '../seal/body-cipher.ts';
 
 /** Requests to the thread, which answers them in order. */
@@ -26,6 +27,8 @@ export type HashRequest =
       readonly end: number;
       /** Key of an encrypted file's body: the digest is that of its ciphertext. */
       readonly bodyKey: Uint8Array | undefined;
+      /** Leaves of the tree whose root is wanted (BEP 52); undefined: a plain digest. */
+      readonly leaves: number | undefined;
     };
 
 /** A request with a number, because several requests may be open at once. */
@@ -83,6 +86,17 @@ class File {
     return running.digest('hex');
   }
 
+  /** Returns the root of a tree over some bytes. */
+  tree(start: number, end: number, leaves: number): string {
+    const tree = new MerkleTree((algorithm, bytes) => createHash(algorithm).update(bytes).digest());
+    for (let at = start; at < end; at += LEAF_BYTES) {
+      const leaf = createHash('sha256');
+      this.#read(at, Math.min(end, at + LEAF_BYTES), [leaf]);
+      tree.add(leaf.digest());
+    }
+    return Buffer.from(tree.root(leaves)).toString('hex');
+  }
+
   close(): void {
     closeSync(this.#fd);
   }
@@ -117,8 +131,10 @@ function answer(request: HashRequest): string[] | undefined {
     case 'digests':
       return file?.digests();
     case 'range': {
-      const { algorithm, start, end, bodyKey } = request;
-      return file === undefined ? undefined : [file.range(algorithm, start, end, bodyKey)];
+      const { algorithm, start, end, bodyKey, leaves } = request;
+      if (file === undefined) return undefined;
+      if (leaves !== undefined) return [file.tree(start, end, leaves)];
+      return [file.range(algorithm, start, end, bodyKey)];
     }
   }
 }

@@ -39,6 +39,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'login',
   'maxTries',
   'metalink',
+  'mirrors',
   'name',
   'only',
   'paused',
@@ -93,8 +94,8 @@ export async function checkedParams(
   places: Places,
 ): Promise<readonly unknown[]> {
   if (method.startsWith('aria2.')) {
-    // All of them have their options second.
-    await checkOptions(params[1], places);
+    // All others have their options second.
+    await checkOptions(params[method === 'aria2.addTorrent' ? 2 : 1], places);
     return params;
   }
   const [given, ...rest] = params;

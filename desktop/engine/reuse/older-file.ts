@@ -9,7 +9,7 @@ import { basename } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type ByteRange, intersect, RangeSet } from '@millrace/shared/base/byte-range';
 import type { Random } from '@millrace/shared/base/clock';
-import type { Digest, PieceDigests } from '@millrace/shared/base/digest';
+import { type Digest, fitsLength, isPlain, type PieceDigests } from '@millrace/shared/base/digest';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { type Note, noteOf, noteOfError } from '@millrace/shared/base/notes';
 import { formatBytes } from '@millrace/shared/base/units';
@@ -241,7 +241,7 @@ async function findBlocks(
     return { blocks: await fetchList(older.zsync), by: older.zsync };
   }
   const [pieces] = options.pieces
-    .filter(({ pieceBytes, hexes }) => hexes.length === Math.ceil(length / pieceBytes))
+    .filter((one) => isPlain(one) && fitsLength(one, length))
     .sort((a, b) => a.pieceBytes - b.pieceBytes);
   if (older.beside) {
     const at = besideUrl(url);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import { SEVERAL_V1, withSeeds } from '@millrace/shared/download/torrent/testing/torrents';
 import { type Answer, agreed } from '@millrace/shared/testing/agreed';
 import { findDaemon, RpcClient } from '../../client/rpc-client.ts';
 import { createLastingDownload } from '../../testing/lasting-download.ts';
@@ -202,10 +203,32 @@ describe("aria2's answers", () => {
     ['tellWaiting', [0, -1], 'The parameter at 1 has wrong type.'],
     ['addUri', [[]], 'URI is not provided.'],
     ['addUri', [['nonsense', 'ftp://a.example/']], 'No URI to download.'],
-    ['addTorrent', ['AAAA'], 'BitTorrent is not supported: only HTTP(S) and Metalink are.'],
+    ['addTorrent', [7], 'The parameter at 0 has wrong type.'],
     ['nonsense', [], 'No such method: aria2.nonsense'],
   ])('%s of %j is refused: %s', async (method, params, message) => {
     await expect(aria2(method, ...params)).rejects.toMatchObject({ code: 1, message });
+  });
+
+  test('a torrent is added by its web seeds and by the URIs that are given with it', async () => {
+    const document = withSeeds(SEVERAL_V1.document, ['http://a.example/']);
+    const torrent = Buffer.from(document).toString('base64');
+    const uris = ['http://b.example/', 'udp://t.example'];
+    const gid = await aria2<string>('addTorrent', torrent, uris, { pause: 'true' }, 0);
+    const waiting = await aria2<{ gid: string }[]>('tellWaiting', 0, 9, KEYS);
+    const urls = await Promise.all(
+      gids(waiting).map(async (one) => (await call('millrace.status', { gid: one })).urls),
+    );
+    expect(waiting[0]).toEqual({ gid });
+    expect(urls).toEqual(
+      ['a.bin', 'inside/b%20c.bin', 'z.bin'].map((name) =>
+        ['a', 'b'].map((host) => `http://${host}.example/folder/${name}`),
+      ),
+    );
+    const alone = Buffer.from(SEVERAL_V1.document).toString('base64');
+    await expect(aria2('addTorrent', alone)).rejects.toThrow(/names no web server/);
+    const magnet = `magnet:?xt=urn:btih:${SEVERAL_V1.v1}&dn=x&ws=http%3A%2F%2Fc.example%2Fx`;
+    const file = await aria2<string>('addUri', [magnet], { pause: 'true' });
+    expect((await call('millrace.status', { gid: file })).urls).toEqual(['http://c.example/x']);
   });
 
   test('names that would leave the folder are refused', async () => {

@@ -98,7 +98,15 @@ const request = z.object({
     .object({ root: z.string().regex(SHA256), text: z.string(), key: z.string().optional() })
     .optional(),
   digests: z.array(digest).default([]),
-  pieces: z.object({ algorithm, pieceBytes: atLeastOne, hexes }).optional(),
+  pieces: z
+    .object({
+      algorithm,
+      pieceBytes: atLeastOne,
+      hexes,
+      from: count.optional(),
+      tree: z.literal(true).optional(),
+    })
+    .optional(),
   older: z
     .object({
       path: keptPath,

@@ -18,6 +18,7 @@ const TIMEOUT_MS = 30_000;
  * Fetches a document through the proxy, and without redirects into the user's own network.
  *
  * @param proxy as in a request
+ * @param listed true if a stranger has named the URL: it may not lead into the user's own network
  * @throws MillraceError `origin-...`, `wrong-length` if the document is too large; `interrupted`
  */
 export async function fetchDocument(
@@ -25,8 +26,12 @@ export async function fetchDocument(
   url: string,
   signal: AbortSignal,
   proxy?: string,
+  listed = false,
 ): Promise<Buffer> {
-  const asked = { ...REQUEST_DEFAULTS, urls: [url], dir: '', headers: { accept }, proxy };
+  const asked = {
+    ...{ ...REQUEST_DEFAULTS, urls: [url], dir: '', headers: { accept }, proxy },
+    listed: listed ? [url] : [],
+  };
   const connections = await Connections.open(asked);
   try {
     const source = connections.source('origin', connections.urls[0] as string, Math.random);

@@ -5,12 +5,15 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
+import { withSeeds } from '@millrace/shared/download/torrent/testing/torrents';
 import { sha256 } from '../../fixtures/origins/content.ts';
+import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { SlowFiles } from '../../fixtures/origins/slow-files.ts';
 import { paste, rowOf, says } from '../../fixtures/pages/ui.ts';
 import { UiStage } from '../../fixtures/pages/ui-stage.ts';
 import { EdgeProcess } from '../../fixtures/programs/processes.ts';
 import { until } from '../../fixtures/until.ts';
+import { torrentOf } from '../../lab/torrent.ts';
 
 const MIB = 1024 * 1024;
 
@@ -157,6 +160,25 @@ ui.when('a download', () => {
     await ui.page.getByRole('tab', { name: 'File' }).click();
     await ui.page.getByText('verified').waitFor();
     await ui.page.getByText(digest).waitFor();
+  });
+
+  test('from a magnet link shows the files of its torrent, or why there are none', async () => {
+    const url = origin.add('/from-torrent.iso', { bytes: MIB });
+    const content = origin.content('/from-torrent.iso');
+    const plain = torrentOf('from-torrent.iso', content, MIB / 4, 'http://127.0.0.1:9/announce');
+    const server = await FileServer.start();
+    const xs = server.add('/a.torrent', { body: Buffer.from(withSeeds(plain, [url])) });
+    await ui.page.getByRole('button', { name: 'Add downloads' }).click();
+    const dialog = ui.page.getByRole('dialog');
+    const links = dialog.getByRole('textbox', { name: 'Links' });
+    await links.fill(`magnet:?xt=urn:btih:${'0'.repeat(40)}`);
+    await dialog.getByText(/names no web server that has the file/).waitFor();
+    await links.fill(`magnet:?dn=some&xs=${encodeURIComponent(xs)}`);
+    await dialog.getByText('1 MiB · 1 source · checksum included').waitFor();
+    await dialog.getByRole('button', { name: 'Add 1 download' }).click();
+    const { path } = await ui.daemon.reaches(await ui.gidOf('from-torrent.iso'), 'complete');
+    expect(sha256(await readFile(path))).toBe(sha256(content));
+    await server.stop();
   });
 
   test('with a wrong checksum says so, and completes with the right one', async () => {

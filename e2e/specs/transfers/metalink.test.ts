@@ -1,8 +1,9 @@
-/** Metalink documents, written and read by the command line. */
+/** Metalink documents, written and read by the command line, and torrents of other programs. */
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import * as torrents from '@millrace/shared/download/torrent/testing/torrents';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { runCli, temporaryFolder } from '../../fixtures/programs/processes.ts';
@@ -94,4 +95,54 @@ test('a malformed document is refused, with the line at fault', async () => {
   const result = await runCli(['get', path('b.meta4'), '-d', folder.path]);
   expect(result.code).toBe(2);
   expect(result.stderr).toMatch(/line 2/);
+});
+
+/** Damages one byte of a file, whoever asks for it. */
+function damagedAt(at: number) {
+  return (bytes: Buffer, start: number) => {
+    const sent = Buffer.from(bytes);
+    if (at >= start && at < start + sent.length)
+      sent[at - start] = (sent[at - start] as number) ^ 1;
+    return sent;
+  };
+}
+
+test.each([
+  ['1', torrents.SINGLE_V1],
+  ['2', torrents.SINGLE_V2],
+  ['1 and 2', torrents.SINGLE_HYBRID],
+])('a wrong piece of a torrent of version %s comes from another web seed', async (_, made) => {
+  const body = Buffer.from(torrents.contentOf(9, torrents.ONE_BYTES));
+  const seeds = [one.url('/x/one.bin'), two.url('/y/')];
+  one.add('/x/one.bin', { body, damage: damagedAt(20_000) });
+  two.add('/y/one.bin', { body });
+  await writeFile(path('t.torrent'), torrents.withSeeds(made.document, seeds));
+  const result = await runCli(['get', path('t.torrent'), '-d', path('.')]);
+  expect(result).toMatchObject({ code: 0 });
+  expect(result.stderr + result.stdout).toMatch(/1 pieces do not match their checksum/);
+  expect(sha256(await readFile(path('one.bin')))).toBe(sha256(body));
+});
+
+test('a magnet link leads to the torrent that it names, and to no other', async () => {
+  const { document, v2 } = torrents.SEVERAL_V2;
+  const bodies = torrents.FILES.map(([, size], place) =>
+    Buffer.from(torrents.contentOf(place, size)),
+  );
+  torrents.FILES.forEach(([name], place) => {
+    two.add(`/y/folder/${encodeURI(name)}`, { body: bodies[place] as Buffer });
+  });
+  const xs = encodeURIComponent(one.add('/t.torrent', { body: Buffer.from(document) }));
+  const magnet = `magnet:?xt=urn:btmh:1220${v2}&xs=${xs}`;
+  const none = await runCli(['get', magnet, '-d', path('.')]);
+  expect(none).toMatchObject({ code: 7 });
+  expect(none.stderr).toMatch(/names no web server .*torrent client/s);
+  const result = await runCli(['get', `${magnet}&ws=${two.url('/y')}`, '-d', path('.')]);
+  expect(result).toMatchObject({ code: 0 });
+  for (const [place, [name]] of torrents.FILES.entries()) {
+    expect(sha256(await readFile(path(`folder/${name}`)))).toBe(sha256(bodies[place] as Buffer));
+  }
+  one.add('/t.torrent', { body: Buffer.from(torrents.SINGLE_V2.document) });
+  const other = await runCli(['get', `${magnet}&ws=${two.url('/y')}`, '-d', path('other')]);
+  expect(other).toMatchObject({ code: 5 });
+  expect(other.stderr).toContain(v2);
 });

@@ -17,6 +17,42 @@ export interface PieceDigests {
   readonly pieceBytes: number;
   /** Lower-case hexadecimal, one per piece, in order. */
   readonly hexes: readonly string[];
+  /**
+   * Position of the first piece, if the pieces need not cover the file. In torrents of several files a
+   * piece may begin in one file and end in the next; nobody can check it who has only one of them.
+   */
+  readonly from?: number | undefined;
+  /** True if each digest is the root of a tree over blocks of 16 KiB (BEP 52), with SHA-256. */
+  readonly tree?: true | undefined;
+}
+
+/** Returns true if pieces are plain digests of all bytes of a file, in order. */
+export function isPlain({ from, tree }: PieceDigests): boolean {
+  return from === undefined && tree === undefined;
+}
+
+/** Returns true if the number of digests fits a file of some length, in bytes. */
+export function fitsLength({ pieceBytes, hexes, from }: PieceDigests, length: number): boolean {
+  if (from === undefined) return hexes.length === Math.ceil(length / pieceBytes);
+  return hexes.length > 0 && from + (hexes.length - 1) * pieceBytes < length;
+}
+
+/** Returns the bytes of a file of some length that pieces say nothing about. */
+export function unprovenBytes(pieces: PieceDigests, length: number): number {
+  const { from = 0, pieceBytes, hexes } = pieces;
+  return length - Math.max(0, Math.min(length, from + hexes.length * pieceBytes) - from);
+}
+
+/**
+ * Compares pieces by what they prove: those of all bytes first, then by algorithm, then the smallest.
+ * SHA-1, that of most torrents, shows accidents, and that others have changed a file. It does not bind
+ * who made the file: they can make two contents with the same digest, and give some people the other.
+ * SHA-256, that of torrents of version 2, leaves them no such choice.
+ */
+export function byProof(a: PieceDigests, b: PieceDigests): number {
+  const partial = ({ from }: PieceDigests) => (from === undefined ? 0 : 1);
+  const rank = ({ algorithm }: PieceDigests) => DIGEST_ALGORITHMS.indexOf(algorithm);
+  return partial(a) - partial(b) || rank(b) - rank(a) || a.pieceBytes - b.pieceBytes;
 }
 
 /** Hexadecimal digits of a digest, by algorithm. */

@@ -3,6 +3,7 @@
 import { isMillraceError } from '@millrace/shared/base/errors';
 import type { NewDownload } from '../../downloads/download-schema.ts';
 import type { Manager } from '../../downloads/manager.ts';
+import { withOptions } from '../../downloads/metalinks.ts';
 import { downloadUrl } from '../../settings/checks.ts';
 import type { DownloadRecord } from '../../store/record.ts';
 import { aria2Error } from '../calls/rpc-error.ts';
@@ -23,7 +24,7 @@ export function describedBy(
 ): NewDownload[] {
   // The document itself states the names and digests of its files.
   const { file: _file, digests: _digests, gid: _gid, ...rest } = toNewDownload(options, given);
-  return files.map((one) => ({ ...rest, ...one }));
+  return files.map((one) => withOptions(one, rest));
 }
 
 /** Finds the download that the first parameter names. @throws RpcError in aria2's words */

@@ -1,6 +1,6 @@
 /**
- * Follows Metalink documents that clients of aria2 download (`--follow-metalink` of aria2c(1)): once
- * a document is complete, the files that it describes are added. What a document has led to is
+ * Follows Metalink documents and torrents that clients of aria2 download (`--follow-metalink` and
+ * `--follow-torrent` of aria2c(1)): once a document is complete, the files that it describes are added. What a document has led to is
  * remembered while the daemon runs.
  */
 
@@ -8,7 +8,7 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { noteOfError } from '@millrace/shared/base/notes';
 import { MAX_DOCUMENT_BYTES } from '@millrace/shared/download/metalink/xml-tree';
-import { looksLikeMetalinkName } from '@millrace/shared/download/request/document-name';
+import { describesFiles, isTorrentName } from '@millrace/shared/download/request/document-name';
 import type { Manager } from '../../downloads/manager.ts';
 import type { ParseMetalink } from '../../downloads/metalinks.ts';
 import { describedBy, inheritable } from './downloads.ts';
@@ -40,9 +40,10 @@ export class FollowedMetalinks {
     try {
       const { path, options } = this.#manager.get(gid);
       const { aria2 } = options;
-      if (aria2 === undefined || path === undefined || !looksLikeMetalinkName(path)) return;
+      if (aria2 === undefined || path === undefined || !describesFiles(path)) return;
       const inherited = inheritable(this.#manager);
-      const { 'follow-metalink': follow } = { ...inherited, ...aria2 };
+      const option = isTorrentName(path) ? 'follow-torrent' : 'follow-metalink';
+      const follow = { ...inherited, ...aria2 }[option];
       if (follow === 'false') return;
       const { size } = await stat(path);
       if (size > MAX_DOCUMENT_BYTES) {

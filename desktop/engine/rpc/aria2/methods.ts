@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { isMagnetLink } from '@millrace/shared/download/request/document-name';
 import { expandPattern } from '@millrace/shared/download/request/url-pattern';
 import { MAX_URLS, type NewDownload } from '../../downloads/download-schema.ts';
 import { withExnode } from '../../downloads/exnodes.ts';
@@ -20,7 +21,7 @@ import { describedBy, find, inAria2sWords, inheritable, isDownloadable } from '.
 import { FollowedMetalinks } from './followed-metalinks.ts';
 import { type Aria2Options, problem, readOptions } from './option-table.ts';
 import { toNewDownload, translate } from './options.ts';
-import { integer, list, position, text } from './params.ts';
+import { integer, keysIn, list, position, text } from './params.ts';
 import { noteWithoutEffect, optionMethods } from './settings.ts';
 import { insideMethods, tellingMethods } from './telling.ts';
 
@@ -51,12 +52,39 @@ export function aria2Methods(options: Aria2Parts): Map<string, Method> {
 
 function addingMethods({ manager, parseMetalink }: Aria2Parts): [string, Method][] {
   const inherited = () => inheritable(manager);
+  /** Adds the files of a description. @param at index of the options in `params`; @returns their gids */
+  const addDescribed = async (
+    document: Buffer,
+    params: readonly unknown[],
+    at: number,
+    isLocal: boolean,
+    mirrors: readonly string[] = [],
+  ): Promise<string[]> => {
+    const given = readOptions(params[at], false);
+    const place = position(params, at + 1).position;
+    const { proxy } = toNewDownload(inherited(), given);
+    const files = await parseMetalink(document, Date.now(), { mirrors, proxy });
+    const asked = describedBy(files, inherited(), given).map((one, i) => ({
+      ...one,
+      ...(place === undefined ? {} : { position: place + i }),
+    }));
+    if (isLocal) await makeFolder(manager, given);
+    const gids = inAria2sWords(() => manager.addAll(asked)).map(({ gid }) => gid);
+    for (const gid of gids) noteWithoutEffect(manager, gid, params[at]);
+    return gids;
+  };
   return [
     [
       'aria2.addUri',
       async (params, { remote }) => {
         const uris = list(params, 0, 'string') as string[];
         if (uris.length === 0) throw aria2Error('URI is not provided.');
+        const magnet = uris.find(isMagnetLink);
+        if (magnet !== undefined) {
+          const mirrors = uris.filter(isDownloadable);
+          const isLocal = remote === undefined;
+          return (await addDescribed(Buffer.from(magnet), params, 1, isLocal, mirrors))[0];
+        }
         const given = readOptions(params[1], false);
         const urls = inAria2sWords(() => expanded(uris, { ...inherited(), ...given }));
         if (urls.length === 0) throw aria2Error('No URI to download.');
@@ -76,23 +104,17 @@ function addingMethods({ manager, parseMetalink }: Aria2Parts): [string, Method]
       'aria2.addMetalink',
       async (params, { remote }) => {
         const document = Buffer.from(text(params, 0), 'base64');
-        const given = readOptions(params[1], false);
-        const at = position(params, 2).position;
-        const files = await parseMetalink(document, Date.now());
-        const asked = describedBy(files, inherited(), given).map((one, i) => ({
-          ...one,
-          ...(at === undefined ? {} : { position: at + i }),
-        }));
-        if (remote === undefined) await makeFolder(manager, given);
-        const gids = inAria2sWords(() => manager.addAll(asked)).map(({ gid }) => gid);
-        for (const gid of gids) noteWithoutEffect(manager, gid, params[1]);
-        return gids;
+        return addDescribed(document, params, 1, remote === undefined);
       },
     ],
     [
       'aria2.addTorrent',
-      () => {
-        throw aria2Error('BitTorrent is not supported: only HTTP(S) and Metalink are.');
+      async (params, { remote }) => {
+        const torrent = Buffer.from(text(params, 0), 'base64');
+        // aria2 asks URIs for the files of the torrent as web seeds.
+        const seeds = (keysIn(params, 1) ?? []).filter(isDownloadable);
+        // aria2 has one download for a torrent, and we have one for each file: the first one stands for them.
+        return (await addDescribed(torrent, params, 2, remote === undefined, seeds))[0];
       },
     ],
   ];

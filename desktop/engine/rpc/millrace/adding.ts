@@ -25,7 +25,7 @@ import {
   withExnodes,
 } from '../../downloads/exnodes.ts';
 import type { Manager } from '../../downloads/manager.ts';
-import { readMetalink } from '../../downloads/metalinks.ts';
+import { type MetalinkOptions, readMetalink, withOptions } from '../../downloads/metalinks.ts';
 import { probeLinks } from '../../downloads/probes.ts';
 import type { Added } from '../../downloads/renewals.ts';
 import type { Method } from '../calls/dispatcher.ts';
@@ -49,13 +49,13 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
       );
       return { name, size, encrypted: isEncrypted, urls: [...urls], ...placeOf(manager, name) };
     },
-    'millrace.addMetalink': async ({ metalink, only, ...rest }) => {
+    'millrace.addMetalink': async ({ metalink, only, mirrors, ...rest }) => {
       const document = Buffer.from(metalink, 'base64');
       const files =
         only === undefined
-          ? await parseMetalink(document, Date.now())
-          : await chosen(document, only);
-      const asked = files.map((file) => ({ rename: true, ...rest, ...file }));
+          ? await parseMetalink(document, Date.now(), { mirrors, proxy: proxyOf(rest) })
+          : await chosen(document, only, { mirrors, proxy: proxyOf(rest) });
+      const asked = files.map((file) => withOptions(file, { rename: true, ...rest }));
       return { gids: manager.addAll(asked).map((record) => record.gid) };
     },
     'millrace.readMetalink': async (p) => ({
@@ -148,6 +148,7 @@ async function readFiles(manager: Manager, document: Uint8Array): Promise<Metali
       digests,
       pieces: download?.pieces?.hexes.length ?? 0,
       ...placeOf(manager, name),
+      ...(download?.dir === undefined ? {} : { dir: manager.dir }),
       usable: urls.length > 0,
       duplicate: urls[0] === undefined ? undefined : duplicateOf(manager.store, urls[0]),
     };
@@ -155,7 +156,16 @@ async function readFiles(manager: Manager, document: Uint8Array): Promise<Metali
 }
 
 /** Returns files by their places in the document, without those that cannot be downloaded. */
-async function chosen(document: Uint8Array, only: readonly number[]): Promise<NewDownload[]> {
-  const files = await readMetalink(document, Date.now());
+async function chosen(
+  document: Uint8Array,
+  only: readonly number[],
+  options: MetalinkOptions,
+): Promise<NewDownload[]> {
+  const files = await readMetalink(document, Date.now(), options);
   return [...new Set(only)].flatMap((index) => files[index]?.download ?? []);
+}
+
+/** Returns the proxy of options that have not been checked yet. */
+function proxyOf({ proxy }: { readonly proxy?: unknown }): string | undefined {
+  return typeof proxy === 'string' ? proxy : undefined;
 }

@@ -18,6 +18,7 @@ import type {
 import type { ListPage } from '@millrace/shared/bridge/rpc/list-api';
 import type { LiveUpdate } from '@millrace/shared/bridge/rpc/live-api';
 import type { AppSettings } from '@millrace/shared/bridge/rpc/settings-api';
+import { FILES, SEVERAL_V1, withSeeds } from '@millrace/shared/download/torrent/testing/torrents';
 import { type Answer, agreed } from '@millrace/shared/testing/agreed';
 import { findDaemon, RpcClient } from '../../../client/rpc-client.ts';
 import { FakeRun } from '../../../testing/fake-daemon.ts';
@@ -139,6 +140,34 @@ describe('adding', () => {
     const nonsense = Buffer.from('<x').toString('base64');
     await expect(call('millrace.readMetalink', { metalink: nonsense })).rejects.toMatchObject({
       data: { code: 'bad-metalink' },
+    });
+  });
+
+  test('the files of a torrent stay together, and a web server must be known', async () => {
+    const seeds = ['http://a.example/x/', 'http://127.0.0.1/y/'];
+    const document = withSeeds(SEVERAL_V1.document, seeds);
+    const torrent = Buffer.from(document).toString('base64');
+    const { files } = await call('millrace.readMetalink', { metalink: torrent });
+    expect(files).toMatchObject(
+      FILES.map(([name, size], index) => ({ index, name: `folder/${name}`, size, dir: state })),
+    );
+    const mirrors = ['http://10.0.0.1/z/'];
+    const some = { metalink: torrent, only: [0, 2], mirrors, paused: true };
+    const { gids } = await call('millrace.addMetalink', some);
+    const details = await Promise.all(gids.map((gid) => call('millrace.status', { gid })));
+    expect(details.map(({ urls, dir }) => ({ urls, dir }))).toEqual(
+      ['a.bin', 'z.bin'].map((name) => ({
+        urls: [...seeds, ...mirrors].map((url) => `${url}folder/${name}`),
+        dir: state,
+      })),
+    );
+    const without = { metalink: Buffer.from(SEVERAL_V1.document).toString('base64') };
+    for (const method of ['millrace.readMetalink', 'millrace.addMetalink'] as const) {
+      await expect(call(method, without)).rejects.toMatchObject({ data: { code: 'no-web-seed' } });
+    }
+    const magnet = Buffer.from(`magnet:?xt=urn:btih:${SEVERAL_V1.v1}`).toString('base64');
+    await expect(call('millrace.readMetalink', { metalink: magnet })).rejects.toMatchObject({
+      data: { code: 'no-web-seed' },
     });
   });
 

@@ -27,11 +27,13 @@ export type SettingsPage =
   | 'appearance'
   | 'language';
 
-/** A Metalink document or an exNode from the user, and its contents as the daemon reads them. */
+/** A Metalink document, a torrent, a magnet link or an exNode from the user, and its contents as the daemon reads them. */
 export interface GivenMetalink {
   readonly name: string;
   readonly base64: string;
   readonly files: readonly MetalinkFile[];
+  /** True for a torrent, or a magnet link. */
+  readonly torrent?: boolean;
   /** Set for an exNode. */
   readonly exnode?: { readonly isEncrypted: boolean };
 }

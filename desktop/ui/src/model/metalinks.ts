@@ -1,4 +1,4 @@
-/** Has the daemon read Metalink files and exNodes that were dropped or chosen. */
+/** Has the daemon read Metalink files, torrents and exNodes that were dropped or chosen, and magnet links. */
 
 import type { App } from './app.ts';
 import type { GivenMetalink } from './app-state.ts';
@@ -7,16 +7,38 @@ const MAX_FILES = 20;
 /** Largest document: in base64 the daemon still accepts a message of this size. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Returns true for names that Metalink files and exNodes have. */
+/** Most magnet links of a text that are read. */
+const MAX_MAGNETS = 20;
+const MAGNET = /\bmagnet:\?[^\s"<>]+/gi;
+
+/** Returns true for names that Metalink files, torrents and exNodes have. */
 export function isMetalinkName(name: string): boolean {
-  return /\.(meta4|metalink)$/i.test(name) || isExnodeName(name);
+  return /\.(meta4|metalink|torrent)$/i.test(name) || isExnodeName(name);
 }
 
 function isExnodeName(name: string): boolean {
   return /\.exnode$/i.test(name);
 }
 
-/** Reads Metalink files and exNodes, and shows a message for each unreadable one. @returns the readable ones */
+/** Returns the magnet links of a text, each once. */
+export function magnetsIn(text: string): readonly string[] {
+  return [...new Set(text.match(MAGNET) ?? [])].slice(0, MAX_MAGNETS);
+}
+
+/** Removes magnet links from a text: the addresses in them are not links of their own. */
+export function withoutMagnets(text: string): string {
+  return text.replace(MAGNET, ' ');
+}
+
+/** Reads a magnet link. @throws CallError, also if no web server is known that has its files */
+export async function readMagnet(app: App, magnet: string): Promise<GivenMetalink> {
+  const base64 = toBase64(new TextEncoder().encode(magnet));
+  const { files } = await app.call('millrace.readMetalink', { metalink: base64 });
+  const name = new URLSearchParams(magnet.slice(magnet.indexOf('?'))).get('dn') ?? magnet;
+  return { name, base64, files, torrent: true };
+}
+
+/** Reads Metalink files, torrents and exNodes, and shows a message for each unreadable one. @returns the readable ones */
 export async function readMetalinkFiles(
   app: App,
   files: readonly File[],
@@ -35,7 +57,7 @@ export async function readMetalinkFiles(
   return given;
 }
 
-/** Reads a Metalink document or an exNode. @throws CallError for any other file */
+/** Reads a Metalink document, a torrent or an exNode. @throws CallError for any other file */
 export async function readMetalink(app: App, name: string, base64: string): Promise<GivenMetalink> {
   if (isExnodeName(name)) {
     const { encrypted, ...found } = await app.call('millrace.readExnode', { exnode: base64 });
@@ -43,7 +65,7 @@ export async function readMetalink(app: App, name: string, base64: string): Prom
     return { name, base64, files: [file], exnode: { isEncrypted: encrypted } };
   }
   const { files } = await app.call('millrace.readMetalink', { metalink: base64 });
-  return { name, base64, files };
+  return { name, base64, files, torrent: /\.torrent$/i.test(name) };
 }
 
 function toBase64(bytes: Uint8Array): string {

@@ -53,6 +53,7 @@ export interface Placeholders {
   readonly 'add.probe.total.one': 'size' | 'n';
   readonly 'add.probe.total.other': 'size' | 'n';
   readonly 'add.metalink': 'name';
+  readonly 'add.torrent': 'name';
   readonly 'add.metalink.mirrors.one': 'n';
   readonly 'add.metalink.mirrors.other': 'n';
   readonly 'add.metalink.bad': 'name' | 'why';
@@ -115,6 +116,7 @@ export interface Placeholders {
   readonly 'note.ranges-refused': 'source' | 'why';
   readonly 'note.first-answer': 'source' | 'why';
   readonly 'note.next-in-one-piece': 'source';
+  readonly 'note.not-all-checked': 'bytes';
   readonly 'note.pieces-again': 'n';
   readonly 'note.signed-by': 'by' | 'fingerprint';
   readonly 'note.digest-from': 'url';

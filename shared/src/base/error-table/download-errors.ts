@@ -18,6 +18,14 @@ export const DOWNLOAD_ERRORS = {
     title: 'The download description cannot be understood',
     advice: 'Get it again from where you found it, or tell its publisher what is wrong with it.',
   },
+  'no-web-seed': {
+    status: 400,
+    ...means('client', 'no', 'kept'),
+    exit: EXIT.source,
+    title: 'The torrent names no web server that has the file',
+    advice:
+      'Use a torrent client, or give a URL of the file with --mirror: the torrent will check what it sends.',
+  },
   'bad-archive': {
     status: 400,
     ...means('client', 'no', 'kept'),

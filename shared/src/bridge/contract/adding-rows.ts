@@ -16,8 +16,18 @@ import type { Rows } from './row.ts';
 
 const MAX_ADDED = 1000;
 const MAX_PROBED = 16;
+const MAX_MIRRORS = 32;
 const exnode = z.string().describe('The document, in base64, with its key if it is encrypted.');
-const metalink = z.string().describe('The document, in base64.');
+const metalink = z
+  .string()
+  .describe('A Metalink document, a torrent, or the text of a magnet link, in base64.');
+const mirrors = z
+  .array(z.string())
+  .max(MAX_MIRRORS)
+  .optional()
+  .describe(
+    'Further URLs by the user: of the one file, or web seeds of a torrent (BEP 19), folders with a / at their end.',
+  );
 
 export const ADDING_ROWS = {
   'millrace.add': {
@@ -35,13 +45,14 @@ export const ADDING_ROWS = {
     result: addManyResult,
   },
   'millrace.addMetalink': {
-    summary: 'Adds the files of a Metalink document.',
+    summary: 'Adds the files that a Metalink document, a torrent or a magnet link describes.',
     params: z.looseObject({
       metalink,
       only: z
         .array(z.number().int().min(0))
         .optional()
         .describe('Places of the files that are wanted, from 0. Default: all.'),
+      mirrors,
     }),
     asked: addMetalink,
     result: gids,
@@ -58,7 +69,7 @@ export const ADDING_ROWS = {
     result: exnodeFile,
   },
   'millrace.readMetalink': {
-    summary: 'Shows the files of a Metalink document.',
+    summary: 'Shows the files that a Metalink document, a torrent or a magnet link describes.',
     params: z.strictObject({ metalink }),
     result: metalinkFiles,
   },

@@ -106,6 +106,7 @@ const OWN: Readonly<Record<MethodName, RemoteRule>> = {
 const ARIA2: Readonly<Record<string, RemoteRule>> = {
   'aria2.addUri': 'places',
   'aria2.addMetalink': 'places',
+  'aria2.addTorrent': 'places',
   'aria2.changeOption': 'places',
   ...Object.fromEntries(
     [

@@ -56,9 +56,9 @@ export function readArguments(args: readonly string[]): LaunchRequest {
   return { urls: unique(urls), files: unique(files), hidden: args.includes('--hidden') };
 }
 
-/** Returns true for names that Metalink files and exNodes have. */
+/** Returns true for names that Metalink files, torrents and exNodes have. */
 export function isMetalinkFile(name: string): boolean {
-  return /\.(?:meta4|metalink|exnode)$/i.test(name);
+  return /\.(?:meta4|metalink|torrent|exnode)$/i.test(name);
 }
 
 /**
@@ -88,6 +88,8 @@ function looksLikeFile(url: string): boolean {
   const name = nameOfUrl(url);
   // A host may have a name like that of a file.
   if (pathname === '/' && name === hostname) return false;
+  // A copied link to a torrent is mostly meant for a torrent client.
+  if (/\.torrent$/i.test(name)) return false;
   return isMetalinkFile(name) || categoryOf(name, DEFAULT_CATEGORIES) !== undefined;
 }
 

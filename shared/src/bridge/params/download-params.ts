@@ -79,9 +79,12 @@ export const addRequest = named('AddRequest', 'A download to add.', {
 
 export const addMetalink = named(
   'AddMetalink',
-  'A Metalink document to add, and options of its files.',
+  'A description of files to add, and options of its files.',
   {
-    metalink: z.string().describe('The document, in base64.'),
+    metalink: z
+      .string()
+      .describe('A Metalink document, a torrent, or the text of a magnet link, in base64.'),
+    mirrors: z.array(z.string()).optional().describe('Further URLs, or web seeds of a torrent.'),
     only: z
       .array(z.int().min(0))
       .optional()

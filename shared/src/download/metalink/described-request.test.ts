@@ -55,11 +55,16 @@ describe('a request from a description', () => {
   test.each([
     [['ftp://a/f', 'rsync://b/f'], undefined, 'distro/f?.iso: none of its URLs is http or https'],
     [['https://a/f'], NOW - 1, 'distro/f?.iso: every URL has expired'],
-    [[], undefined, 'distro/f?.iso: none of its URLs is http or https'],
   ])('needs a URL (%#)', (urls, expires, detail) => {
     const replicas = urls.map((url) => ({ url, priority: 1, expires }));
     expect(() => requestOf({ ...file, replicas }, { dir: '.' }, NOW)).toThrow(
       expect.objectContaining({ code: 'bad-metalink', detail }),
+    );
+  });
+
+  test('needs one of a web server, unlike a torrent', () => {
+    expect(() => requestOf({ ...file, replicas: [], metaurls: [] }, { dir: '.' }, NOW)).toThrow(
+      expect.objectContaining({ code: 'no-web-seed' }),
     );
   });
 

@@ -1,7 +1,7 @@
 /** Turns descriptions of files into downloads, and back. */
 
 import type { Millis } from '../../base/clock.ts';
-import { DIGEST_ALGORITHMS, type Digest, type PieceDigests } from '../../base/digest.ts';
+import { byProof, type Digest, isPlain, type PieceDigests } from '../../base/digest.ts';
 import { MillraceError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import { safePath } from '../request/file-path.ts';
@@ -74,7 +74,7 @@ export type RequestSettings = Pick<DownloadRequest, 'dir'> &
  * Makes the request to download a described file from its best 64 HTTP replicas that have not
  * expired, best first. The file is saved to the path in its name unless the settings name another.
  *
- * @throws MillraceError `bad-metalink` if none of its replicas can be used
+ * @throws MillraceError `bad-metalink` if none of its replicas can be used; `no-web-seed` if there are none
  */
 export function requestOf(
   file: FileDescription,
@@ -86,6 +86,10 @@ export function requestOf(
     .slice(0, MAX_URLS)
     .map(({ url }) => url);
   if (urls.length === 0) {
+    // Only torrents have files for which they name nobody.
+    if (file.replicas.length + file.metaurls.length === 0) {
+      throw new MillraceError('no-web-seed', file.name);
+    }
     const expired = file.replicas.some(({ url }) => isFetchable(url));
     const why = expired ? 'every URL has expired' : 'none of its URLs is http or https';
     throw new MillraceError('bad-metalink', `${file.name}: ${why}`);
@@ -118,10 +122,9 @@ function signaturesFor(file: FileDescription, own: readonly string[] = []): read
     .slice(0, MAX_KEYS);
 }
 
-/** Picks the piece digests to check: the strongest algorithm, then the smallest pieces. */
+/** Picks the piece digests to check. */
 export function bestPieces(pieces: readonly PieceDigests[]): PieceDigests | undefined {
-  const rank = ({ algorithm }: PieceDigests) => DIGEST_ALGORITHMS.indexOf(algorithm);
-  return [...pieces].sort((a, b) => rank(b) - rank(a) || a.pieceBytes - b.pieceBytes)[0];
+  return [...pieces].sort(byProof)[0];
 }
 
 /** Facts of a download, finished or not. */
@@ -157,7 +160,8 @@ export function describeDownload(facts: DownloadFacts, before?: FileDescription)
     name,
     ...(size === undefined ? {} : { size }),
     digests,
-    pieces: pieces === undefined ? base.pieces : [pieces],
+    // Other programs know pieces of no other kind.
+    pieces: pieces === undefined || !isPlain(pieces) ? base.pieces.filter(isPlain) : [pieces],
     replicas: [...replicas, ...others],
   };
 }

@@ -3,7 +3,7 @@
  * If two statements contradict each other, neither is chosen.
  */
 
-import { type Digest, formatDigest, type PieceDigests } from '../../base/digest.ts';
+import { type Digest, fitsLength, formatDigest, type PieceDigests } from '../../base/digest.ts';
 import { MillraceError } from '../../base/errors.ts';
 import type { Replica } from './description.ts';
 
@@ -53,16 +53,15 @@ export function mergeStatements(statements: readonly Statement[]): Agreement {
   for (const { by, size, digests: said = [], pieces: parts = [] } of statements) {
     if (size !== undefined) sizes.add('', size, by);
     for (const digest of said) digests.add(digest.algorithm, digest, by);
-    for (const piece of parts) pieces.add(`${piece.algorithm} ${piece.pieceBytes}`, piece, by);
+    for (const piece of parts) pieces.add(keyOf(piece), piece, by);
   }
   const size = sizes.values[0];
-  for (const { algorithm, pieceBytes, hexes } of pieces.values) {
-    const count = size === undefined ? hexes.length : Math.max(1, Math.ceil(size / pieceBytes));
-    if (count === hexes.length) continue;
-    const key = `${algorithm} ${pieceBytes}`;
+  for (const piece of pieces.values) {
+    const { pieceBytes, hexes } = piece;
+    if (size === undefined || fitsLength(piece, Math.max(1, size))) continue;
     throw new MillraceError(
       'contradicting-statements',
-      `${sizes.by('')} says ${size} bytes, ${pieces.by(key)} has ${hexes.length} pieces of ${pieceBytes}`,
+      `${sizes.by('')} says ${size} bytes, ${pieces.by(keyOf(piece))} has ${hexes.length} pieces of ${pieceBytes}`,
     );
   }
   return {
@@ -71,6 +70,11 @@ export function mergeStatements(statements: readonly Statement[]): Agreement {
     pieces: pieces.values,
     replicas: orderReplicas(statements.flatMap(({ replicas = [] }) => replicas)),
   };
+}
+
+/** Returns a text that pieces have in common whose digests must be equal. */
+function keyOf({ algorithm, pieceBytes, from, tree }: PieceDigests): string {
+  return `${algorithm} ${pieceBytes} ${from ?? ''} ${tree ?? ''}`;
 }
 
 /**

@@ -26,6 +26,21 @@ export function isExnodeLink(given: string): boolean {
   return /\.exnode$/i.test(pathname) || /^#(?:k\.[\w-]{43}|r\.[0-9a-f]{64})$/.test(hash);
 }
 
+/** Returns true for a magnet link. */
+export function isMagnetLink(given: string): boolean {
+  return /^\s*magnet:\?/i.test(given);
+}
+
+/** Returns true for a URL or path with the extension of a torrent. */
+export function isTorrentName(given: string): boolean {
+  return /\.torrent$/i.test(pathOf(given));
+}
+
+/** Returns true for a name that describes files instead of being one: a Metalink, a torrent or a magnet link. */
+export function describesFiles(given: string): boolean {
+  return looksLikeMetalinkName(given) || isTorrentName(given) || isMagnetLink(given);
+}
+
 function pathOf(given: string): string {
   return /^https?:/i.test(given) && URL.canParse(given) ? new URL(given).pathname : given;
 }

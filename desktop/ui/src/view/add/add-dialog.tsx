@@ -1,5 +1,5 @@
 /**
- * The dialog for adding downloads: links from any text, Metalink documents, exNodes, and options.
+ * The dialog for adding downloads: links from any text, Metalink documents, torrents, exNodes, and options.
  */
 
 import type { AddManyResult, Apart, FoundLink } from '@millrace/shared/bridge/rpc/adding-api';
@@ -8,13 +8,14 @@ import { Icon } from '@millrace/shared/ui/icons';
 import { type ChangeEvent, useEffect, useRef, useState } from 'react';
 import { commonRequest, FIRST_FORM, problemsOf, requestsOf } from '../../model/adding/add-form.ts';
 import type { GivenMetalink } from '../../model/app-state.ts';
-import { readMetalinkFiles } from '../../model/metalinks.ts';
+import { readMetalinkFiles, withoutMagnets } from '../../model/metalinks.ts';
 import { batches, MAX_LINKS, MAX_TEXT_CHARS, textPieces } from '../../model/text-pieces.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
 import { Dialog, DialogForm } from '../common/dialog.tsx';
-import { FoundFile, FoundLinks } from './add-found.tsx';
+import { FoundFiles, FoundLinks } from './add-found.tsx';
 import { AddOptions } from './add-options.tsx';
 import { ProbeButton, useProbe } from './add-probe.tsx';
+import { useMagnets } from './use-magnets.ts';
 
 const TYPING_MS = 120;
 /** Most downloads that one call adds. */
@@ -35,7 +36,7 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
   const actions = useActions();
   const settings = useAppState((state) => state.settings);
   const [typed, setTyped] = useState(initialText);
-  const [metalinks, setMetalinks] = useState(initialMetalinks);
+  const [opened, setOpened] = useState(initialMetalinks);
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [together, setTogether] = useState(false);
   const [form, setForm] = useState({
@@ -46,6 +47,9 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
   const [working, setWorking] = useState(false);
   const [done, setDone] = useState(0);
   const found = useFound(typed, setLeft);
+  const magnets = useMagnets(typed);
+  const metalinks = [...opened, ...magnets.documents];
+  const allProblems = [...found.problems, ...magnets.problems];
 
   const probing = useProbe(found.links, form, setLeft);
 
@@ -127,7 +131,7 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
               ? text.t('add.submit')
               : text.n('add.submit', count)
         }
-        disabled={count === 0 || problems.size > 0 || working || found.reading}
+        disabled={count === 0 || problems.size > 0 || working || found.reading || magnets.reading}
         onSubmit={() => void submit()}
       >
         <LinksField value={typed} onChange={setTyped} />
@@ -140,16 +144,17 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
                 ? text.n('add.found', found.links.length)
                 : typed.trim() !== '' &&
                   found.asked &&
-                  found.problems.length === 0 &&
+                  !magnets.reading &&
+                  metalinks.length + allProblems.length === 0 &&
                   text.t('add.noneFound')}
             {found.truncated && ` ${text.t('add.tooMany', { n: text.number(found.links.length) })}`}
           </span>
           {found.links.length > 0 && !found.reading && <ProbeButton probing={probing} />}
-          <OpenMetalink onRead={(read) => setMetalinks([...metalinks, ...read])} />
+          <OpenMetalink onRead={(read) => setOpened([...opened, ...read])} />
         </div>
-        {found.problems.length > 0 && (
+        {allProblems.length > 0 && (
           <ul className="add-problems" role="alert">
-            {found.problems.map((why) => (
+            {allProblems.map((why) => (
               <li key={why}>{text.t('add.notTaken', { why })}</li>
             ))}
           </ul>
@@ -157,17 +162,14 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
         {(found.links.length > 0 || metalinks.length > 0) && (
           <ul className="found">
             <FoundLinks links={found.links} left={left} toggle={toggle} probed={probing.probed} />
-            {metalinks.map((document) =>
-              document.files.map((file) => (
-                <FoundFile
-                  key={fileKey(document, file.index)}
-                  file={file}
-                  from={document}
-                  taken={!left.has(fileKey(document, file.index))}
-                  toggle={() => toggle(fileKey(document, file.index))}
-                />
-              )),
-            )}
+            {metalinks.map((document) => (
+              <FoundFiles
+                key={`${document.name} ${document.base64.length}`}
+                from={document}
+                isTaken={(index) => !left.has(fileKey(document, index))}
+                toggle={(index) => toggle(fileKey(document, index))}
+              />
+            ))}
           </ul>
         )}
         <AddOptions
@@ -225,7 +227,7 @@ function OpenMetalink({ onRead }: { onRead: (read: GivenMetalink[]) => void }) {
         type="file"
         hidden
         multiple
-        accept=".meta4,.metalink,.exnode"
+        accept=".meta4,.metalink,.torrent,.exnode"
         onChange={(event) => void read(event)}
       />
       <button type="button" className="text-button" onClick={() => field.current?.click()}>
@@ -278,7 +280,7 @@ function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => void): 
         const again = [...links.values()].filter(({ duplicate }) => duplicate?.same === 'url');
         setLeft(new Set(again.map(({ url }) => url)));
       };
-      for (const piece of textPieces(typed)) {
+      for (const piece of textPieces(withoutMagnets(typed))) {
         const answer = await app.attempt(app.call('millrace.parseText', { text: piece }));
         if (!wanted || answer === undefined) return;
         for (const link of answer.links) {

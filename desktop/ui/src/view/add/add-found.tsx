@@ -81,6 +81,39 @@ function optionWords(text: Text, options: LinkOptions | undefined): string[] {
   ];
 }
 
+interface FilesProps {
+  readonly from: GivenMetalink;
+  readonly isTaken: (index: number) => boolean;
+  readonly toggle: (index: number) => void;
+}
+
+/** The files of a description, which may have thousands. */
+export function FoundFiles({ from, isTaken, toggle }: FilesProps) {
+  const text = useText();
+  const [shown, setShown] = useState(SHOWN);
+  const more = from.files.length - shown;
+  return (
+    <>
+      {from.files.slice(0, shown).map((file) => (
+        <FoundFile
+          key={file.index}
+          file={file}
+          from={from}
+          taken={isTaken(file.index)}
+          toggle={() => toggle(file.index)}
+        />
+      ))}
+      {more > 0 && (
+        <li className="found-more">
+          <button type="button" className="text-button" onClick={() => setShown(shown + 5 * SHOWN)}>
+            {text.n('add.foundMore', more)}
+          </button>
+        </li>
+      )}
+    </>
+  );
+}
+
 interface FileProps {
   readonly file: MetalinkFile;
   readonly from: GivenMetalink;
@@ -88,17 +121,17 @@ interface FileProps {
   readonly toggle: () => void;
 }
 
-export function FoundFile({ file, from, taken, toggle }: FileProps) {
+function FoundFile({ file, from, taken, toggle }: FileProps) {
   const text = useText();
   const facts = [text.n('add.metalink.mirrors', file.urls.length)];
   if (file.size !== undefined) facts.unshift(bytes(text, file.size));
   const { exnode } = from;
   if (exnode?.isEncrypted) facts.push(text.t('share.encrypted'));
-  if (file.digests.length > 0) facts.push(text.t('add.metalink.digest'));
+  if (file.digests.length > 0 || file.pieces > 0) facts.push(text.t('add.metalink.digest'));
   return (
     <Found
       name={file.name}
-      title={text.t(exnode ? 'add.exnode' : 'add.metalink', { name: from.name })}
+      title={text.t(titleOf(from), { name: from.name })}
       where={facts.join(' · ')}
       taken={taken && file.usable}
       toggle={toggle}
@@ -106,6 +139,11 @@ export function FoundFile({ file, from, taken, toggle }: FileProps) {
       duplicate={file.duplicate}
     />
   );
+}
+
+function titleOf({ exnode, torrent }: GivenMetalink) {
+  if (torrent === true) return 'add.torrent';
+  return exnode ? 'add.exnode' : 'add.metalink';
 }
 
 interface FoundProps {

@@ -1,4 +1,4 @@
-/** Takes links, Metalink files and exNodes that are dropped anywhere, or pasted where nothing is typed. */
+/** Takes links, Metalink files, torrents and exNodes that are dropped anywhere, or pasted where nothing is typed. */
 
 import { Icon } from '@millrace/shared/ui/icons';
 import { useEffect, useState } from 'react';
