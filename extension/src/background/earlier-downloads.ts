@@ -10,7 +10,7 @@ import type { Settings } from '../contract/settings.ts';
 import { hostOf } from '../intercept/hosts.ts';
 
 /** Returns those of the browser's downloads that the user would expect to be taken. */
-export function missed(
+function missed(
   items: readonly DownloadItem[],
   { minBytes, on }: Settings,
 ): readonly DownloadItem[] {
