@@ -87,7 +87,7 @@ export class NativeHost {
     discard: ({ gid, kept }) => this.#discard(gid, kept),
     offerState: ({ handOff }) => this.#call('millrace.offerState', { handOff }, true),
     list: async ({ limit }) => {
-      const query = { status: LISTED, sort: 'added', descending: true, limit } as const;
+      const query = { status: LISTED, sort: 'urgent', limit } as const;
       const { downloads } = await this.#call('millrace.list', query, true);
       return { downloads: shownDownloads(downloads) };
     },

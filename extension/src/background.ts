@@ -9,6 +9,7 @@ import { type AskedLink, addLinks } from './background/adding.ts';
 import { ALARM, AlarmClock } from './background/alarm-clock.ts';
 import { PageAnswers } from './background/answers.ts';
 import { AskerFields } from './background/asker-fields.ts';
+import { tellOfMissed } from './background/earlier-downloads.ts';
 import { EdgeCheck } from './background/edge-check.ts';
 import { Interceptor } from './background/interceptor.ts';
 import { KeptSettings } from './background/kept-settings.ts';
@@ -67,6 +68,10 @@ api.alarms.onAlarm.addListener(({ name }) => {
 // The app needs a second or two to start. A first download that had to wait for that would often be
 // complete before, and then stay the browser's.
 api.runtime.onInstalled.addListener(() => void startApp().catch(() => {}));
+
+tellOfMissed(api, settings, (count) =>
+  notifier.tell('notifyMissedTitle', notifier.text('notifyMissed', String(count))),
+);
 
 async function startApp(): Promise<void> {
   await settings.ready;

@@ -203,6 +203,12 @@ describe('search', () => {
     const paged = plan(`${history} ORDER BY finished_at DESC, id DESC LIMIT 10`);
     expect(paged).toMatch(/USING INDEX finished/);
     expect(paged).not.toMatch(/B-TREE/);
+    const urgent = `SELECT gid, CASE state WHEN 'error' THEN 2000000000000000
+      ELSE 3000000000000000 END - created_at AS value FROM downloads INDEXED BY urgent
+      WHERE finished_at IS NOT NULL AND state IN ('complete', 'error')
+      ORDER BY value ASC, id ASC LIMIT 500 OFFSET 0`;
+    expect(plan(urgent)).toMatch(/USING INDEX urgent/);
+    expect(plan(urgent)).not.toMatch(/B-TREE/);
     const matching = `${history} AND id IN (SELECT rowid FROM search WHERE search MATCH '"abc"')`;
     expect(plan(matching)).toMatch(/SCAN search VIRTUAL TABLE INDEX/);
     expect(plan('SELECT * FROM downloads WHERE finished_at IS NULL')).toMatch(/INDEX unfinished/);
@@ -226,7 +232,7 @@ describe('the file', () => {
       DROP TRIGGER hand_offs_insert; DROP TRIGGER hand_offs_delete; DROP TRIGGER hand_offs_update;
       DROP TABLE hand_offs; DROP TABLE trash; DROP TABLE shares; ALTER TABLE downloads DROP COLUMN active_ms;
       DROP INDEX after_open; ALTER TABLE downloads DROP COLUMN after; ALTER TABLE downloads DROP COLUMN after_open;
-      ALTER TABLE downloads DROP COLUMN vouch; PRAGMA user_version = 1;
+      ALTER TABLE downloads DROP COLUMN vouch; DROP INDEX urgent; PRAGMA user_version = 1;
     `);
     db.close();
     ({ db } = openDatabase(path, NOW));
@@ -248,7 +254,7 @@ describe('the file', () => {
       DROP TRIGGER hand_offs_update;
       DROP TABLE trash; DROP TABLE shares; ALTER TABLE downloads DROP COLUMN active_ms;
       DROP INDEX after_open; ALTER TABLE downloads DROP COLUMN after; ALTER TABLE downloads DROP COLUMN after_open;
-      ALTER TABLE downloads DROP COLUMN vouch; PRAGMA user_version = 3;
+      ALTER TABLE downloads DROP COLUMN vouch; DROP INDEX urgent; PRAGMA user_version = 3;
     `);
     db.close();
     ({ db } = openDatabase(path, NOW));

@@ -160,6 +160,12 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE downloads ADD COLUMN after_open INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX after_open ON downloads (id) WHERE after_open = 1;
   `,
+  `
+  -- Failed downloads, then the others, each newest first.
+  CREATE INDEX urgent ON downloads (
+    CASE state WHEN 'error' THEN 2000000000000000 ELSE 3000000000000000 END - created_at, id
+  ) WHERE finished_at IS NOT NULL;
+  `,
 ];
 
 /**

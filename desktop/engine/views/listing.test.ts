@@ -28,6 +28,7 @@ beforeAll(() => {
 });
 afterAll(() => daemon.remove());
 
+const asked = (name: string) => ({ urls: [`http://done.example/${name}.iso`] });
 const gidsOf = (query: Parameters<typeof listRecords>[1]) =>
   listRecords(daemon.manager, query).records.map(({ gid }) => gid);
 
@@ -76,4 +77,37 @@ test('no file is found by the name of the folder that holds all of them', () => 
   expect(listRecords(daemon.manager, { ...EVERY, text: folder }).total).toBe(0);
   expect(listRecords(daemon.manager, { ...EVERY, text: 'http' }).total).toBe(0);
   expect(listRecords(daemon.manager, { ...EVERY, text: '.example/' }).total).toBeGreaterThan(0);
+});
+
+test('1,600 paused and 700 finished downloads hide neither what runs nor what failed', async () => {
+  const many = new FakeDaemon();
+  try {
+    const { manager } = many;
+    const oldest = [];
+    for (const name of ['a', 'b', 'c']) oldest.push((await many.run(name)).gid);
+    const waiting = many.add('w', { startAt: T0 + 1e9 });
+    const ended = { createdAt: T0 - 1e9, finishedAt: T0 - 1e9, length: undefined };
+    const failed = manager.addFinished(asked('f'), { ...ended, state: 'error' }).gid;
+    manager.store.atOnce(() => {
+      for (let i = 0; i < 1600; i++) {
+        many.now++;
+        many.add(`p${i}`, { paused: true });
+      }
+      for (let i = 0; i < 700; i++) {
+        const createdAt = many.now++;
+        manager.addFinished(asked(`d${i}`), { ...ended, createdAt, state: 'complete' });
+      }
+    });
+    const query = { sort: 'urgent', offset: 0, limit: 500 } as const;
+    const { total, records } = listRecords(manager, query);
+    expect(total).toBe(2305);
+    expect(records).toHaveLength(500);
+    const shown = records.map(({ gid }) => gid);
+    expect(new Set(shown.slice(0, 3))).toEqual(new Set(oldest));
+    expect(shown.slice(3, 5)).toEqual([waiting, failed]);
+    const rest = records.slice(5).map(({ createdAt }) => createdAt);
+    expect(rest).toEqual(Array.from(rest, (_, i) => many.now - 1 - i));
+  } finally {
+    await many.remove();
+  }
 });

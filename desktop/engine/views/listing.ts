@@ -4,6 +4,7 @@
 
 import type { DownloadStatus } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { SortKey } from '@millrace/shared/bridge/rpc/list-api';
+import { urgency } from '@millrace/shared/bridge/rpc/urgency';
 import type { Manager } from '../downloads/manager.ts';
 import type { HistoryRow } from '../store/download-store.ts';
 import { type DownloadRecord, type FinishedState, isFinished } from '../store/record.ts';
@@ -106,6 +107,8 @@ function sortValue(manager: Manager, record: DownloadRecord, sort: SortKey): Sor
       return STATUS_ORDER.indexOf(record.state);
     case 'host':
       return record.host;
+    case 'urgent':
+      return urgency({ status: record.state, createdAt: record.createdAt });
     case 'added':
       return record.createdAt;
     default:

@@ -1,12 +1,14 @@
 /** The extension in a real Chromium, ended in the middle of its work: the user loses nothing. */
 
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { CHROMIUM_EXTENSION_ID } from '@millrace/shared/bridge/native/native-api';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
+import { buildExtension, ExtensionBrowser } from '../../fixtures/pages/extension.ts';
 import { ExtensionStage } from '../../fixtures/pages/extension-stage.ts';
 import { browserOrComplain } from '../../fixtures/pages/ui.ts';
+import { temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -64,6 +66,46 @@ test('a file without TLS stays with the browser, which asks about it', async () 
   await stage.browser.set({ takeInsecure: true });
   await stage.click('/wanted', {}, '#link', 'files.example');
   await until(() => isRight('wanted'));
+});
+
+test('a download that began before the installation stays the browser’s, and the user is told', async () => {
+  const folder = await temporaryFolder();
+  try {
+    const { chromium } = await buildExtension(join(folder.path, 'built'));
+    const browser = await ExtensionBrowser.start({
+      extension: chromium,
+      profile: join(folder.path, 'profile'),
+      installed: false,
+    });
+    try {
+      const body = contentOf('before', 17 * MB);
+      const page = await browser.context.newPage();
+      await page.goto(stage.files.add('/before', { body, name: 'before.bin' }));
+      await page.evaluate(() => (document.querySelector('#link') as HTMLElement).click());
+      await until(() => stage.files.asked('/before', 'browser').length > 0);
+      await until(async () => (await readdir(browser.downloads)).length > 0);
+      await browser.install(chromium);
+      const told = () => browser.asExtension<object>('chrome.notifications.getAll()');
+      await until(async () => Object.keys(await told()).length === 1);
+      const [item] = await browser.listed();
+      expect(item).toMatchObject({ state: 'in_progress', paused: false });
+      expect(stage.files.asked('/before', 'taker')).toEqual([]);
+      stage.files.release();
+      await until(async () => (await browser.listed())[0]?.state === 'complete');
+      const saved = await readFile(join(browser.downloads, 'before.bin'));
+      expect(sha256(saved)).toBe(stage.files.digest('/before'));
+      // The next download is seen from its beginning.
+      stage.files.add('/after', { body: contentOf('after', 17 * MB), name: 'after.bin' });
+      await page.goto(stage.files.url('/page?to=%2Fafter'));
+      await page.evaluate(() => (document.querySelector('#link') as HTMLElement).click());
+      await until(() => stage.files.asked('/after', 'taker').length > 0);
+      stage.files.release();
+    } finally {
+      await browser.stop();
+    }
+  } finally {
+    await folder.remove();
+  }
 });
 
 describe('in the middle of a hand-off', () => {

@@ -5,7 +5,7 @@
 
 import type { BrowserApi } from '../browser/api.ts';
 import type { ShownDownload, TakerKind } from '../contract/taker.ts';
-import { newestFirst, type Takers } from './takers.ts';
+import { type Takers, urgentFirst } from './takers.ts';
 
 /** Longest wait for a taker whose last answer is known, ms: too short to be noticed. */
 const PATIENCE_MS = 40;
@@ -38,10 +38,10 @@ export class LastShown {
     this.#ready = this.#read().catch(() => {});
   }
 
-  /** Returns the takers' downloads, newest first. */
+  /** Returns the takers' downloads, what runs first. */
   async list(kinds: readonly TakerKind[]): Promise<readonly ShownDownload[]> {
     await this.#ready;
-    return newestFirst(await Promise.all(kinds.map((kind) => this.#listOf(kind))));
+    return urgentFirst(await Promise.all(kinds.map((kind) => this.#listOf(kind))));
   }
 
   async #listOf(kind: TakerKind): Promise<readonly ShownDownload[]> {

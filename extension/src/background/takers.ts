@@ -1,5 +1,6 @@
 /** Combines the takers: picks the one to use, and lists the downloads of all. */
 
+import { mostUrgent } from '@millrace/shared/bridge/rpc/urgency';
 import {
   type AddedLink,
   type ShownDownload,
@@ -20,14 +21,11 @@ export type OwnTaker = WholeTaker & { discard(id: string): Promise<void> };
 /** Most downloads in a list. */
 const MAX_SHOWN = 500;
 
-/** Merges lists into one, newest first, of at most `MAX_SHOWN` downloads. */
-export function newestFirst(
+/** Merges lists into one of at most `MAX_SHOWN` downloads, what runs first. */
+export function urgentFirst(
   lists: readonly (readonly ShownDownload[])[],
 ): readonly ShownDownload[] {
-  return lists
-    .flat()
-    .sort((a, b) => b.createdAt - a.createdAt)
-    .slice(0, MAX_SHOWN);
+  return mostUrgent(lists.flat(), MAX_SHOWN);
 }
 
 export class Takers implements TakersPort {
@@ -63,7 +61,7 @@ export class Takers implements TakersPort {
     return 'removed';
   }
 
-  /** Returns the downloads of all takers that answer, newest first. */
+  /** Returns the downloads of all takers that answer, what runs first. */
   async list(kinds: readonly TakerKind[]): Promise<readonly ShownDownload[]> {
     const lists = await Promise.all(
       kinds.map((kind) =>
@@ -72,7 +70,7 @@ export class Takers implements TakersPort {
           .catch(() => []),
       ),
     );
-    return newestFirst(lists);
+    return urgentFirst(lists);
   }
 
   /**

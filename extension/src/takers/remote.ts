@@ -87,8 +87,15 @@ export class RemoteTaker implements Taker, TakerDownloads {
 
   async list(): Promise<readonly ShownDownload[]> {
     const limit = MAX_NATIVE_LIST;
-    const query = { status: LISTED, sort: 'added', descending: true, limit } as const;
-    const page = await this.link.call('millrace.list', query, { sure: true });
+    const query = { status: LISTED, sort: 'urgent', limit } as const;
+    const page = await this.link
+      .call('millrace.list', query, { sure: true })
+      .catch((error: unknown) => {
+        // An older daemon does not know this order.
+        if (!hasCode(error, 'bad-option')) throw error;
+        const older = { ...query, sort: 'added', descending: true } as const;
+        return this.link.call('millrace.list', older, { sure: true });
+      });
     const views = isObject(page) && Array.isArray(page.downloads) ? page.downloads : [];
     const { downloads } = read('list', { downloads: shownIn(views) });
     return downloads.map(({ gid, ...rest }) => ({ ...rest, taker: 'remote', id: gid }));

@@ -3,7 +3,7 @@
 import { Empty, Loading } from '@millrace/shared/ui/empty';
 import { IconButton } from '@millrace/shared/ui/icon-button';
 import { Icon, Logo } from '@millrace/shared/ui/icons';
-import { useEffect, useRef, useSyncExternalStore } from 'react';
+import { type RefObject, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { useText } from '../common/context.tsx';
 import { EdgesSection } from './edges-section.tsx';
 import type { Note, OptionsModel } from './options-model.ts';
@@ -33,6 +33,7 @@ export function Options({ model, version, permissions, allow }: OptionsProps) {
     // The browser looked for the section in the address before any section existed.
     if (isLoaded && sections.current !== null) return keepInView(sections.current);
   }, [isLoaded]);
+  const current = useCurrentSection(sections, isLoaded);
   const save = (change: Parameters<OptionsModel['save']>[0]) => void model.save(change);
   const pair = async (url: string, code: string): Promise<NotPaired | undefined> =>
     (await allow(url)) ? model.pairRemote(url, code) : 'permission';
@@ -45,7 +46,7 @@ export function Options({ model, version, permissions, allow }: OptionsProps) {
           <span className="note">{version}</span>
         </div>
         {SECTIONS.map(([name, icon]) => (
-          <a key={name} href={`#${name}`}>
+          <a key={name} href={`#${name}`} aria-current={name === current ? 'true' : undefined}>
             <Icon name={icon} />
             {text.t(`${name}.title`)}
           </a>
@@ -94,6 +95,32 @@ export function Options({ model, version, permissions, allow }: OptionsProps) {
   );
 }
 
+/** Returns the name of the section that the user reads: the last one that has reached the top. */
+function useCurrentSection(
+  sections: RefObject<HTMLElement | null>,
+  isLoaded: boolean,
+): string | undefined {
+  const [current, setCurrent] = useState<string>();
+  useEffect(() => {
+    const { current: frame } = sections;
+    const page = frame?.closest('#app');
+    if (!isLoaded || frame === null || !page) return;
+    const look = () => {
+      const all = [...frame.querySelectorAll<HTMLElement>('.section')];
+      // The last sections cannot reach the top of a page that ends with them.
+      const isAtEnd = page.scrollTop + page.clientHeight >= page.scrollHeight - 1;
+      const passed = all.filter((one) => one.getBoundingClientRect().top <= TOP_PX);
+      const target = document.getElementById(location.hash.slice(1));
+      const reached = isAtEnd && target !== null ? target : (passed.at(-1) ?? all[0]);
+      setCurrent(reached?.id);
+    };
+    look();
+    page.addEventListener('scroll', look, { passive: true });
+    return () => page.removeEventListener('scroll', look);
+  }, [sections, isLoaded]);
+  return current;
+}
+
 /** Events with which the user moves around the page. */
 const OWN_WAYS = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const;
 
@@ -117,6 +144,8 @@ function keepInView(sections: HTMLElement): () => void {
   return stop;
 }
 
+/** Distance from the top, pixels, at which the reader has reached a section. */
+const TOP_PX = 120;
 const SHOWN_MS = 8000;
 
 function Toast({ note, model }: { note: Note; model: OptionsModel }) {

@@ -15,9 +15,13 @@ export const SORT_KEYS = [
   'host',
   'added',
   'finished',
+  'urgent',
 ] as const;
 
-/** queue: running downloads, then the queue in its order, then finished ones, newest first. */
+/**
+ * queue: running downloads, then the queue in its order, then finished ones, newest first.
+ * urgent: running downloads, then waiting ones, failed ones and all others, each newest first.
+ */
 export type SortKey = (typeof SORT_KEYS)[number];
 
 export interface ListQuery {

@@ -18,13 +18,14 @@ export const MAX_PX = 400;
 export const STEP_PX = 8;
 /** Width of the name, pixels, below which columns give way to it. */
 const NAME_PX = 200;
-const GAP_PX = 12;
+/** Gap between columns, pixels, as the style sheet has it. */
+export const GAP_PX = 12;
 
 const USUAL_PX: Readonly<Record<ColumnName, number>> = {
-  size: 76,
-  progress: 96,
+  size: 72,
+  progress: 84,
   speed: 88,
-  eta: 72,
+  eta: 64,
   host: 150,
   added: 130,
   finished: 130,

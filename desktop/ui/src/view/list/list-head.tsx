@@ -6,7 +6,7 @@ import { type KeyboardEvent, type PointerEvent, type RefObject, useState } from 
 import { type Column, type ColumnName, resized, STEP_PX } from '../../model/columns/columns.ts';
 import { sortBy } from '../../model/filter.ts';
 import { useApp, useAppState, useText } from '../common/context.tsx';
-import { gridColumns, useColumns } from './use-columns.ts';
+import { figuresPx, gridColumns, useColumns } from './use-columns.ts';
 
 interface HeadProps {
   /** Columns that are shown in this width of the list. */
@@ -44,8 +44,10 @@ export function ListHead({ columns, frame, actionsPx }: HeadProps) {
     const handle = event.currentTarget;
     const startX = event.clientX;
     const widthAt = (x: number) => px - (x - startX) * direction;
-    const draw = (shown: readonly Column[]) =>
+    const draw = (shown: readonly Column[]) => {
       frame.current?.style.setProperty('--columns', gridColumns(shown, actionsPx));
+      frame.current?.style.setProperty('--figures', figuresPx(shown));
+    };
     handle.setPointerCapture(event.pointerId);
     // Rows follow by a style of the list alone, so that none of them is drawn again.
     const move = (moved: globalThis.PointerEvent) =>

@@ -46,7 +46,8 @@ export const ListRow = memo(function ListRow(props: RowProps) {
     );
   }
   const tone = toneOf(row);
-  const state = `row ${tone}${selected ? ' selected' : ''}${focused ? ' focused' : ''}`;
+  const marks = `${selected ? ' selected' : ''}${focused ? ' focused' : ''}`;
+  const state = `row ${tone}${hasOwnBar(row, look) ? ' barred' : ''}${marks}`;
   return (
     <div
       id={`row-${row.gid}`}
@@ -72,7 +73,6 @@ interface PartProps {
 
 function NameCell({ row, look }: PartProps) {
   const text = useText();
-  const hasOwnBar = hasBar(row) && !(look.isCompact && look.columns.length > 0);
   return (
     <div className="row-name" role="gridcell">
       <div className="name-line">
@@ -84,7 +84,7 @@ function NameCell({ row, look }: PartProps) {
       <div className="cut meta">
         <Meta row={row} text={text} />
       </div>
-      {hasOwnBar && (
+      {hasOwnBar(row, look) && (
         <div className="name-bar">
           <Bar share={shareOf(row)} tone={toneOf(row)} isRunning={row.status === 'active'} />
         </div>
@@ -208,6 +208,11 @@ function ShortFigures({ row }: { row: DownloadView }) {
  */
 function hasBar({ status, storedBytes }: DownloadView): boolean {
   return status !== 'complete' && (status === 'active' || storedBytes > 0);
+}
+
+/** Returns true where the bar is below the name, not in its column. */
+function hasOwnBar(row: DownloadView, { isCompact, columns }: RowLook): boolean {
+  return hasBar(row) && !(isCompact && columns.length > 0);
 }
 
 function Eta({ row }: { row: DownloadView }) {

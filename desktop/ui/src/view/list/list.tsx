@@ -20,7 +20,7 @@ import { EmptyList, FailedList, LoadingList } from './empty-list.tsx';
 import { ListHead } from './list-head.tsx';
 import { ListMenu } from './list-menu.tsx';
 import { ListRows } from './list-rows.tsx';
-import { gridColumns, useColumns } from './use-columns.ts';
+import { figuresPx, gridColumns, useColumns } from './use-columns.ts';
 
 const ROW_PX = { comfortable: 56, compact: 34 } as const;
 /** Widths of the list, pixels, below which columns give way to the name. */
@@ -46,7 +46,10 @@ export function DownloadList() {
     () => (size === 'small' ? [] : fitting(all, width, BESIDES_PX + actionsPx)),
     [all, width, size, actionsPx],
   );
-  const style = size === 'small' ? {} : { '--columns': gridColumns(columns, actionsPx) };
+  const style =
+    size === 'small'
+      ? {}
+      : { '--columns': gridColumns(columns, actionsPx), '--figures': figuresPx(columns) };
   return (
     <section
       className={`list ${size}`}

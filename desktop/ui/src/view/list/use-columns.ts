@@ -1,7 +1,7 @@
 /** The chosen columns, as the daemon keeps them. */
 
 import { useMemo } from 'react';
-import { type Column, columnsOf, keep } from '../../model/columns/columns.ts';
+import { type Column, columnsOf, GAP_PX, keep } from '../../model/columns/columns.ts';
 import { useApp, useAppState } from '../common/context.tsx';
 
 /** Returns all chosen columns, and a function that keeps others; undefined: the usual ones. */
@@ -20,6 +20,14 @@ export function useColumns(): {
     );
   };
   return { all, save };
+}
+
+/**
+ * Returns the width of all columns beside the name, pixels, with the gaps before them: a name ends
+ * there, while the line below it goes on.
+ */
+export function figuresPx(columns: readonly Column[]): string {
+  return `${columns.reduce((sum, { px }) => sum + px + GAP_PX, 0)}px`;
 }
 
 /** Returns the columns of the list's grid. @param actionsPx width of the actions; 0: none */
