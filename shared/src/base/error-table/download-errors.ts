@@ -18,6 +18,21 @@ export const DOWNLOAD_ERRORS = {
     title: 'The download description cannot be understood',
     advice: 'Get it again from where you found it, or tell its publisher what is wrong with it.',
   },
+  'resolver-failed': {
+    status: 502,
+    ...means('download', 'anew', 'kept'),
+    exit: EXIT.network,
+    title: 'The resolver did not answer as it should',
+    advice:
+      'Try it by itself with "millrace resolvers try URL". With --no-resolver the link is taken as it is.',
+  },
+  'resolver-refused': {
+    status: 422,
+    ...means('client', 'no', 'kept'),
+    exit: EXIT.refused,
+    title: 'The resolver found no file that can be downloaded',
+    advice: 'Look at the page in a browser. With --no-resolver the link is taken as it is.',
+  },
   'bad-archive': {
     status: 400,
     ...means('client', 'no', 'kept'),
