@@ -29,8 +29,10 @@ import { readDescription } from '../options/fetch-description.ts';
 import {
   addQueueOptions,
   addRequestOptions,
+  addResolverOptions,
   type QueueOptions,
   type RequestOptions,
+  type ResolverOptions,
 } from '../options/request-options.ts';
 import { THEN_WORDS, thenValue } from '../options/then-option.ts';
 import { readList, readUrlList } from '../options/url-list.ts';
@@ -39,7 +41,7 @@ import { printable } from '../text/printable.ts';
 import { counted } from '../view/download-words.ts';
 import { changeLine, ID_CHARS } from '../view/watch-model.ts';
 
-interface AddOptions extends RequestOptions, QueueOptions, CommonOptions {
+interface AddOptions extends RequestOptions, QueueOptions, ResolverOptions, CommonOptions {
   readonly metalink?: readonly string[];
   readonly input?: string;
   readonly curl?: string;
@@ -71,7 +73,7 @@ export function addCommand(context: CliContext): Command {
       ),
     'the category\u2019s folder, in the daemon\u2019s download folder',
   );
-  return addQueueOptions(command)
+  return addResolverOptions(addQueueOptions(command))
     .option(
       '--metalink <file or url>',
       'metalink whose files are added; may be repeated',
@@ -177,8 +179,8 @@ async function addList(
   list: readonly CurlDownload[],
 ): Promise<number> {
   if (list.length > 1) refuseOneFileOptions(options);
-  const { priority, position, category, paused, then } = options;
-  const place = { priority, position, category, paused, after: then };
+  const { priority, position, category, paused, then, resolver } = options;
+  const place = { priority, position, category, paused, after: then, resolver };
   const gids: string[] = [];
   let renewed = 0;
   const failed: object[] = [];
@@ -284,7 +286,7 @@ async function addOne(
 ): Promise<readonly string[]> {
   const { cwd, signal } = context;
   const from = folderFor(context);
-  const { priority, position, category, paused, then } = options;
+  const { priority, position, category, paused, then, resolver } = options;
   const place = { priority, position, category, paused, after: then };
   if (item.kind === 'exnode') {
     // Imported here: most downloads have no exNode.
@@ -295,7 +297,7 @@ async function addOne(
   }
   if (item.kind === 'url') {
     const request = requestOf(addedUrl(item.given), options, from);
-    const added = await daemon.call('millrace.add', { ...request, ...place });
+    const added = await daemon.call('millrace.add', { ...request, ...place, resolver });
     tellOfEarlier(added, report);
     return [added.gid];
   }

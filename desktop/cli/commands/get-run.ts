@@ -10,6 +10,7 @@ import type { DownloadRequest } from '@millrace/shared/download/request/request'
 import type { ReadableExnode } from '@millrace/shared/exnode/exnode';
 import { Download, type DownloadEvent } from '../../engine/download/download.ts';
 import { withoutLogin } from '../../engine/net/credentials.ts';
+import { hasResolvers } from '../../engine/resolvers/resolver-file.ts';
 import type { CliContext, CommonOptions, Report } from '../console/context.ts';
 import {
   type AskedRequest,
@@ -17,12 +18,14 @@ import {
   requestOf,
   wholeRequest,
 } from '../options/asked-request.ts';
-import type { RequestOptions } from '../options/request-options.ts';
+import type { RequestOptions, ResolverOptions } from '../options/request-options.ts';
+import type { ResolvedRequest } from '../options/resolved-request.ts';
 import { UsageError } from '../text/option-values.ts';
+import { printable } from '../text/printable.ts';
 import { typedAs } from '../text/typed-as.ts';
 import { type TransferView, transferView } from '../view/transfer-view.ts';
 
-export interface GetOptions extends RequestOptions, CommonOptions {
+export interface GetOptions extends RequestOptions, ResolverOptions, CommonOptions {
   readonly quiet?: boolean;
   readonly unpack?: boolean;
   readonly older?: string;
@@ -35,6 +38,9 @@ export interface GetOptions extends RequestOptions, CommonOptions {
 interface Way {
   readonly view: TransferView;
   readonly context: CliContext;
+  readonly report: Report;
+  /** Resolver to ask; false: none; undefined: that whose patterns match. */
+  readonly resolver: string | false | undefined;
   /** True to unpack it. */
   readonly unpacks: boolean;
 }
@@ -67,7 +73,8 @@ export async function get(
     await KeyRing.open(asked.keys, undefined);
   }
   const view = await transferView(context, report, options.quiet === true);
-  const way: Way = { view, context, unpacks: options.unpack === true };
+  const { resolver } = options;
+  const way: Way = { view, context, report, resolver, unpacks: options.unpack === true };
   let status: number = EXIT.ok;
   for (const text of texts) {
     const error = await getOne(text, asked, way);
@@ -105,7 +112,9 @@ async function getOne(
     if (looksLikeExnodeName(text)) return await getDescribed(text, asked, way);
     for (const request of await requestsFor(text, asked, context)) {
       const shown = withoutLogin(request.urls[0] as string);
-      const error = await run(request, shown, way);
+      // A document describes files, not pages that have one.
+      const resolved = looksLikeMetalinkName(text) ? undefined : await resolveLinks(request, way);
+      const error = await run(resolved?.request ?? request, shown, way, { resolved });
       failure ??= error;
       if (context.signal.aborted) break;
     }
@@ -142,37 +151,67 @@ async function getDescribed(
   const { exnodeRequest } = await import('../options/exnode-request.ts');
   const whole = wholeRequest(asked, cwd);
   const { request, exnode } = await exnodeRequest(text, whole, cwd, signal);
-  return run(request, withoutLogin(text), way, exnode);
+  return run(request, withoutLogin(text), way, { exnode });
+}
+
+/** Lets a resolver find the links of a request. @returns undefined if none is for it */
+async function resolveLinks(
+  request: DownloadRequest,
+  { context, report, resolver }: Way,
+): Promise<ResolvedRequest | undefined> {
+  const { state } = context;
+  if (resolver === false || (resolver === undefined && !hasResolvers(state))) return undefined;
+  // Imported here: most downloads need no resolver.
+  const { resolvedRequest } = await import('../options/resolved-request.ts');
+  const resolved = await resolvedRequest(request, resolver, context);
+  if (resolved === undefined) return undefined;
+  report.note(`Resolved by ${resolved.by}: ${printable(resolved.request.urls[0] as string)}`);
+  if (resolved.note !== undefined) report.note(printable(resolved.note));
+  return resolved;
+}
+
+interface Parts {
+  readonly exnode?: ReadableExnode | undefined;
+  readonly resolved?: ResolvedRequest | undefined;
 }
 
 async function run(
-  request: DownloadRequest,
+  first: DownloadRequest,
   shown: string,
-  { view, context, unpacks }: Way,
-  exnode?: ReadableExnode,
+  { view, context, report, unpacks }: Way,
+  { exnode, resolved }: Parts,
 ): Promise<MillraceError | undefined> {
   const { signal } = context;
   const startedAt = performance.now();
   try {
     const onEvent = (event: DownloadEvent) => view.event(event, shown);
-    const download = new Download(
-      request,
-      { signal, onEvent, random: Math.random, makesFolder: true },
-      exnode,
-    );
-    const timer = setInterval(() => view.progress(download.progress()), view.intervalMs);
-    let path: string;
-    try {
-      const result = await download.run();
-      view.done(result, performance.now() - startedAt);
-      path = result.path;
-    } finally {
-      clearInterval(timer);
+    let request = first;
+    let path: string | undefined;
+    while (path === undefined) {
+      const download = new Download(
+        request,
+        { signal, onEvent, random: Math.random, makesFolder: true },
+        exnode,
+      );
+      const timer = setInterval(() => view.progress(download.progress()), view.intervalMs);
+      try {
+        const result = await download.run();
+        view.done(result, performance.now() - startedAt);
+        path = result.path;
+      } catch (thrown) {
+        clearInterval(timer);
+        const next = await resolved?.again(asMillraceError(thrown), download.progress());
+        if (next === undefined) throw thrown;
+        report.note(`The link has expired: ${resolved?.by} has found a new one.`);
+        request = next;
+      } finally {
+        clearInterval(timer);
+      }
     }
     if (unpacks) {
       // Imported here: most downloads are not unpacked.
       const { unpack } = await import('../../engine/archive/unpack.ts');
-      view.unpacked(await unpack(path, request.overwrite, signal));
+      view.unpacked(await unpack(path, first.overwrite, signal));
     }
     return undefined;
   } catch (thrown) {

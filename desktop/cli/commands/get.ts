@@ -3,12 +3,12 @@
 import { Command } from 'commander';
 import { action, type CliContext } from '../console/context.ts';
 import { refuseOneFileOptions } from '../options/asked-request.ts';
-import { addRequestOptions } from '../options/request-options.ts';
+import { addRequestOptions, addResolverOptions } from '../options/request-options.ts';
 import { UsageError, urlValue } from '../text/option-values.ts';
 import type { GetOptions } from './get-run.ts';
 
 export function getCommand(context: CliContext): Command {
-  return addRequestOptions(
+  const command = addRequestOptions(
     new Command('get')
       .description('download files')
       .argument(
@@ -16,7 +16,8 @@ export function getCommand(context: CliContext): Command {
         'URL, or a Metalink file (*.meta4, *.metalink), a torrent (*.torrent) or a magnet link, or an exNode (*.exnode)',
       ),
     'the current one',
-  )
+  );
+  return addResolverOptions(command)
     .option('--unpack', 'unpack the file, a tar NAME.tar, into the folder NAME beside it')
     .option(
       '--older <file>',

@@ -180,6 +180,17 @@ export function addRequestOptions(command: Command, folder: string): Command {
   return command;
 }
 
+/** Name of the resolver that finds the link; false: none is asked. */
+export interface ResolverOptions {
+  readonly resolver?: string | false;
+}
+
+export function addResolverOptions(command: Command): Command {
+  return command
+    .option('--resolver <name>', 'let this resolver find the link to the file (see "resolvers")')
+    .option('--no-resolver', 'take the URL as it is, also if a resolver is for it');
+}
+
 /** Returns one option, for commands that have only some. */
 export function requestOption(name: keyof RequestOptions): Option {
   return DECLARED[name]();

@@ -55,11 +55,16 @@ export class OutputEnd {
   }
 }
 
-/** Starts a program in a session of its own, so that it and its children can be ended together. */
+/**
+ * Starts a program in a session of its own, so that it and its children can be ended together.
+ *
+ * @param input `pipe` for a program that is given something to read
+ */
 export function startApart(
   [program = '', ...args]: readonly string[],
   cwd: string,
   env: NodeJS.ProcessEnv,
+  input: 'ignore' | 'pipe' = 'ignore',
 ): ChildProcess {
   return spawn(program, args, {
     cwd,
@@ -67,7 +72,7 @@ export function startApart(
     shell: false,
     windowsHide: true,
     detached: process.platform !== 'win32',
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [input, 'pipe', 'pipe'],
   });
 }
 

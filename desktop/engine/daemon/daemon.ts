@@ -23,6 +23,7 @@ import type { DownloadFactory } from '../queue/contract.ts';
 import { HostMemory } from '../queue/host-memory.ts';
 import { SharedRate } from '../queue/shared-rate.ts';
 import type { Remote } from '../remote/remote.ts';
+import { Resolvers } from '../resolvers/resolvers.ts';
 import { HTTP_LIMITS } from '../rpc/door.ts';
 import { RpcServer } from '../rpc/server.ts';
 import { Settings } from '../settings/settings.ts';
@@ -124,6 +125,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     hosts: new HostMemory(new HostStore(db, tell), now),
     rate,
     createDownload: options.createDownload ?? engineDownload,
+    resolvers: new Resolvers(state),
     dir: options.dir,
     now,
     random: Math.random,

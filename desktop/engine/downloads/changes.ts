@@ -5,6 +5,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import type { Resolved } from '@millrace/shared/download/resolve/resolved';
 import type { QueueRunner } from '../queue/queue-runner.ts';
 import { type Records, targetOf } from '../queue/records.ts';
 import { checkChoice } from '../settings/after-settings.ts';
@@ -212,7 +213,11 @@ export class Changes {
     if (state === 'error') this.#records.reopen(record);
     this.#fetchFrom(gid, { ...renewedRequest(request, added.request), file });
     const { handOff } = added.options;
-    const options = { ...record.options, startAt: undefined, renewedAt: at };
+    const options = {
+      ...{ ...record.options, startAt: undefined, renewedAt: at },
+      // The link is another one than the resolver's.
+      resolved: undefined,
+    };
     this.#records.queue.setStart(gid, undefined);
     this.#records.update(gid, {
       options: handOff === undefined ? options : { ...options, handOff },
@@ -227,6 +232,14 @@ export class Changes {
     const { host } = new URL(added.request.urls[0] as string);
     this.#records.emit({ kind: 'note', gid, ...noteOf('link-renewed', { host }) });
     this.#queueRunner.tick();
+  }
+
+  /** Replaces the links of a download by those that its resolver has found, before its next run. */
+  takeLinks(gid: string, request: DownloadRequest, resolved: Resolved): void {
+    if (this.#records.find(gid) === undefined) return;
+    this.#fetchFrom(gid, request, resolved);
+    const { host } = new URL(request.urls[0] as string);
+    this.#records.emit({ kind: 'note', gid, ...noteOf('link-renewed', { host }) });
   }
 
   /**
@@ -256,10 +269,18 @@ export class Changes {
     this.#queueRunner.tick();
   }
 
-  #fetchFrom(gid: string, request: DownloadRequest): void {
-    const { host } = new URL(request.urls[0] as string);
+  /** @param resolved how the first link was found, if it is a new one of a resolver */
+  #fetchFrom(gid: string, request: DownloadRequest, resolved?: Resolved): void {
+    const [first] = request.urls as [string];
+    const { host } = new URL(first);
+    const { options, request: before } = this.#records.get(gid);
+    // A link that the user gives in its place has nothing to do with the resolver.
+    const kept = before.urls[0] === first ? options.resolved : undefined;
     this.#records.queue.setHost(gid, host);
-    this.#records.update(gid, { request, host });
+    this.#records.update(gid, {
+      ...{ request, host },
+      options: { ...options, resolved: resolved ?? kept },
+    });
   }
 
   /**

@@ -12,6 +12,7 @@ import { QueueRunner, type QueueRunnerOptions } from '../queue/queue-runner.ts';
 import { type ManagerEvent, Records } from '../queue/records.ts';
 import { Remover, type Removing } from '../removal/removing.ts';
 import type { Trash } from '../removal/trash.ts';
+import type { Resolvers } from '../resolvers/resolvers.ts';
 import type { Limits, Settings } from '../settings/settings.ts';
 import type { DownloadStore } from '../store/download-store.ts';
 import type { DownloadRecord, FinishedState } from '../store/record.ts';
@@ -24,9 +25,10 @@ import type { Change, NewDownload } from './download-schema.ts';
 import { removeLeftJournals } from './left-journals.ts';
 import { Line } from './line.ts';
 import { Renewals } from './renewals.ts';
+import { ResolvedLinks } from './resolved-links.ts';
 
 export interface ManagerOptions
-  extends Omit<QueueRunnerOptions, 'records'>,
+  extends Omit<QueueRunnerOptions, 'records' | 'renew'>,
     Pick<WhenDoneOptions, 'power'> {
   readonly store: DownloadStore;
   /** Store for pending deletions. */
@@ -38,6 +40,8 @@ export interface ManagerOptions
   readonly edges?: () => readonly string[];
   /** Returns the edge among them that runs on this machine. */
   readonly localEdge?: () => string | undefined;
+  /** Programs of the user that find links; undefined: none. */
+  readonly resolvers?: Resolvers;
   /** Download folder, unless the settings name one. */
   readonly dir: string;
 }
@@ -55,6 +59,8 @@ export class Manager {
   /** Lets the machine sleep or shut down when all downloads are done. */
   readonly whenDone: WhenDoneWatch;
   readonly changes: Changes;
+  /** Links that programs of the user find. */
+  readonly resolvedLinks: ResolvedLinks;
   /** Earlier downloads that added links continue. */
   readonly renewals: Renewals;
   /** Deletions and similar work in the background. */
@@ -62,47 +68,47 @@ export class Manager {
 
   constructor(options: ManagerOptions) {
     this.#options = options;
-    this.#records = new Records(options.store);
-    this.#queueRunner = new QueueRunner({ ...options, records: this.#records });
+    const { settings, resolvers } = options;
+    const records = new Records(options.store);
+    const dir = () => this.dir;
+    this.#records = records;
+    this.#queueRunner = new QueueRunner({
+      ...{ ...options, records },
+      renew: (record, signal) => this.resolvedLinks.renew(record, signal),
+    });
     this.#remover = new Remover({
       ...options,
-      records: this.#records,
+      records,
       queueRunner: this.#queueRunner,
-      trashLimits: () => options.settings.app.trash,
+      trashLimits: () => settings.app.trash,
     });
     this.#line = new Line({
-      records: this.#records,
+      records,
       queueRunner: this.#queueRunner,
       remover: this.#remover,
       chore: (work) => this.#chore(work),
     });
     this.#additions = new Additions({
-      ...options,
-      records: this.#records,
-      dir: () => this.dir,
+      ...{ ...options, records, dir },
       edges: options.edges ?? (() => []),
       localEdge: options.localEdge ?? (() => undefined),
     });
     this.changes = new Changes({
-      records: this.#records,
-      queueRunner: this.#queueRunner,
-      settings: options.settings,
-      dir: () => this.dir,
+      ...{ records, settings, dir, queueRunner: this.#queueRunner },
       proveLink: options.proveLink ?? acceptLink,
     });
+    this.resolvedLinks = new ResolvedLinks({ records, changes: this.changes, resolvers });
     this.#after = new AfterRunner({
-      ...options,
-      records: this.#records,
+      ...{ ...options, records, dir },
       settled: (gid) => this.#queueRunner.settled(gid),
-      dir: () => this.dir,
     });
-    this.whenDone = new WhenDoneWatch({ ...options, records: this.#records, after: this.#after });
+    this.whenDone = new WhenDoneWatch({ ...options, records, after: this.#after });
     this.renewals = new Renewals({
-      records: this.#records,
+      records,
       additions: this.#additions,
       changes: this.changes,
       add: (asked) => this.add(asked),
-      dir: () => this.dir,
+      dir,
       now: options.now,
     });
   }
@@ -152,6 +158,7 @@ export class Manager {
   /** Interrupts running downloads; they continue at the next start. */
   async close(): Promise<void> {
     this.whenDone.close();
+    this.#options.resolvers?.close();
     await Promise.all([this.#queueRunner.close(), this.#after.close()]);
     await this.#remover.close();
     await Promise.all(this.#chores);

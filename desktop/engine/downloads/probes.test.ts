@@ -64,6 +64,6 @@ test('a file of that name and length is found in the folder and in the list', as
 });
 
 test('a server that is silent ends with the time of the call', async () => {
-  const found = probeLinks(daemon.manager, [{ urls: [`${base}/a?held`] }], 300);
+  const found = probeLinks(daemon.manager, [{ urls: [`${base}/a?held`] }], { ms: 300 });
   expect(await found).toEqual([{ resumable: false, problem: 'origin-timeout' }]);
 });

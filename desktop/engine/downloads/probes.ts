@@ -3,13 +3,14 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Millis } from '@millrace/shared/base/clock';
-import { asMillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { ProbedLink } from '@millrace/shared/bridge/rpc/adding-api';
 import { listField } from '@millrace/shared/http/fields/headers';
 import { canPin } from '@millrace/shared/http/fields/validators';
 import type { DownloadRecord } from '../store/record.ts';
 import type { NewDownload } from './download-schema.ts';
 import type { Manager } from './manager.ts';
+import type { AskedDownload, ResolvedDownload } from './resolved-links.ts';
 
 /** Longest time for all links of a call, in milliseconds. */
 const PROBE_MS = 10_000;
@@ -20,25 +21,46 @@ const MAX_NAMESAKES = 20;
 /** Longest type that is told, in characters: servers write it. */
 const MAX_TYPE_CHARS = 100;
 
-/** Asks about each link. A failure of one is in its own result. Changes nothing. */
+/**
+ * Asks about each link, after resolvers have found links to files. A failure of one is in its own
+ * result. Changes nothing.
+ *
+ * @param isOwn true for callers of this machine: no resolver runs for others
+ * @param ms time for the servers, once the resolvers have answered
+ */
 export async function probeLinks(
   manager: Manager,
-  asked: readonly NewDownload[],
-  ms: Millis = PROBE_MS,
+  asked: readonly AskedDownload[],
+  { isOwn = false, ms = PROBE_MS }: { readonly isOwn?: boolean; readonly ms?: Millis } = {},
 ): Promise<ProbedLink[]> {
+  const found = await manager.resolvedLinks.findAll(asked, isOwn);
   const late = AbortSignal.timeout(ms);
   const results: ProbedLink[] = asked.map(() => ({ resumable: false }));
-  const waiting = asked.entries();
+  const waiting = found.entries();
   const work = async () => {
     for (const [index, one] of waiting) {
-      results[index] = await probe(manager, one, late).catch((error: unknown) => {
-        const code = late.aborted ? 'origin-timeout' : asMillraceError(error).code;
-        return { resumable: false, problem: code };
-      });
+      if (one instanceof MillraceError) {
+        results[index] = { resumable: false, problem: one.code, said: one.detail };
+        continue;
+      }
+      const by = resolverWords(one);
+      results[index] = await probe(manager, one.download, late).then(
+        (answer) => ({ ...answer, ...by }),
+        (error: unknown) => {
+          const code = late.aborted ? 'origin-timeout' : asMillraceError(error).code;
+          return { resumable: false, problem: code, ...by };
+        },
+      );
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   return results;
+}
+
+function resolverWords({ found }: ResolvedDownload): Pick<ProbedLink, 'resolver' | 'said'> {
+  if (found === undefined) return {};
+  const { note } = found.answer;
+  return { resolver: found.by, ...(note === undefined ? {} : { said: note }) };
 }
 
 async function probe(

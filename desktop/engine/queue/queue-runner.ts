@@ -11,6 +11,7 @@ import { choiceFor, stepsOf } from '@millrace/shared/download/after/after';
 import { type ScheduleState, scheduleAt } from '@millrace/shared/download/queue/schedule';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import { isStale, onExpired } from '@millrace/shared/download/resolve/resolved';
 import { atFreePath } from '../files/file-choice.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { DownloadRecord } from '../store/record.ts';
@@ -29,6 +30,8 @@ export interface QueueRunnerOptions {
   readonly hosts: HostMemory;
   readonly rate: SharedRate;
   readonly createDownload: DownloadFactory;
+  /** Finds links anew that have expired; without it they stay expired. */
+  readonly renew?: (record: DownloadRecord, signal: AbortSignal) => Promise<boolean>;
   /** Unix milliseconds. */
   readonly now: () => Millis;
   readonly random: Random;
@@ -57,6 +60,7 @@ export class QueueRunner {
     this.#runs = new Runs({
       ...options,
       hostLimits: options.hosts,
+      renew: (gid, signal) => this.#renewed(gid, signal),
       onEvent: (gid, event) => this.#onEvent(gid, event),
       onStand: (gid, progress) => this.#records.emit({ kind: 'stand', gid, progress }),
       onEnded: (gid, outcome) => this.#onEnded(gid, outcome),
@@ -285,11 +289,35 @@ export class QueueRunner {
     const failures = (queue.get(gid)?.attempts ?? 0) + 1;
     const next = afterFailure(record, error, failures);
     if (next === 'rename' && this.#rename(record, error)) return;
+    if (next === 'give-up' && this.#resolveAgain(record, error)) return;
     if (next !== 'retry') return this.#giveUp(gid);
     queue.retry(gid, this.#options.random, this.#options.now(), error.retryAfterMs);
     const retryAt = queue.get(gid)?.retryAt;
     this.#records.update(gid, { state: 'waiting', attempts: failures, retryAt });
     this.#network.look();
+  }
+
+  /** Begins again with the resolver if links have expired that it had found. @returns false if not */
+  #resolveAgain({ gid, options, storedBytes }: DownloadRecord, error: MillraceError): boolean {
+    const { resolved: before } = options;
+    if (before === undefined || error.row.file !== 'gone') return false;
+    const { again, resolved } = onExpired(before, storedBytes);
+    this.#records.update(gid, { options: { ...options, resolved } });
+    if (!again) return false;
+    this.#records.emit({ kind: 'note', gid, ...noteOf('resolves-again', { name: before.by }) });
+    this.#records.queue.requeue(gid);
+    this.#records.update(gid, { state: 'queued', error: undefined });
+    return true;
+  }
+
+  /** Lets the resolver find the links of a download anew, if they have expired. */
+  async #renewed(gid: string, signal: AbortSignal): Promise<DownloadRequest | undefined> {
+    const { renew, now } = this.#options;
+    const record = this.#records.find(gid);
+    const { resolved } = record?.options ?? {};
+    if (!record || !resolved || !isStale(resolved, now())) return undefined;
+    if ((await renew?.(record, signal)) !== true) return undefined;
+    return requestToRun(this.#records.get(gid));
   }
 
   #giveUp(gid: string): void {

@@ -32,6 +32,8 @@ export interface RunnerOptions {
   readonly rate: SharedRate;
   readonly hostLimits: HostLimits;
   readonly random: Random;
+  /** Returns the request of a run whose links have to be found anew; undefined: the links are good. */
+  readonly renew?: Renew | undefined;
   /** Unix milliseconds. */
   readonly now: () => Millis;
   readonly onEvent: (gid: string, event: RunEvent) => void;
@@ -43,6 +45,14 @@ export interface RunnerOptions {
    */
   readonly onEnded: (gid: string, outcome: Outcome) => boolean;
 }
+
+/**
+ * Finds the links of a download anew before its run.
+ *
+ * @returns undefined if they need not be found
+ * @throws MillraceError with which the run fails
+ */
+type Renew = (gid: string, signal: AbortSignal) => Promise<DownloadRequest | undefined>;
 
 /** Milliseconds without any request under way after which a download makes room for others. */
 const YIELDS_AFTER_MS = 3000;
@@ -174,7 +184,9 @@ export class Runs {
       });
       if (from !== undefined) await createDownload.movePartial(from, path);
       signal.throwIfAborted();
-      running.run = await createDownload(request, {
+      const renewed = await this.#options.renew?.(gid, signal);
+      signal.throwIfAborted();
+      running.run = await createDownload(renewed ?? request, {
         signal,
         random,
         hostLimits,

@@ -133,6 +133,17 @@ const options = z.object({
   handOff: z.string().optional(),
   renewedAt: time.optional(),
   elsewhere: keptPath.optional(),
+  resolved: z
+    .object({
+      by: z.string(),
+      url,
+      urls: z.array(url).default([]),
+      expires: time.optional(),
+      stale: z.boolean().optional(),
+      asked: count.optional(),
+      storedBytes: count.optional(),
+    })
+    .optional(),
   after: z
     .object({
       move: path.optional(),

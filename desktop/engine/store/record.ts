@@ -3,6 +3,7 @@
 import type { Digest } from '@millrace/shared/base/digest';
 import type { AfterChoice, AfterStep } from '@millrace/shared/download/after/after';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import type { Resolved } from '@millrace/shared/download/resolve/resolved';
 import type { Vouch } from '@millrace/shared/download/signatures/verdict';
 
 export const UNFINISHED = ['queued', 'active', 'waiting', 'paused'] as const;
@@ -73,6 +74,8 @@ export interface RecordOptions {
   readonly renewedAt?: number | undefined;
   /** Folder to use if the reserved file name is lost. */
   readonly elsewhere?: string | undefined;
+  /** How a resolver has found the links. */
+  readonly resolved?: Resolved | undefined;
   /** Actions that the user has chosen for this download; undefined: those of the settings. */
   readonly after?: AfterChoice | undefined;
 }

@@ -73,6 +73,7 @@ describe('errors', () => {
     expect(where(({ again }) => again === 'at once')).toEqual(['origin-timeout', 'origin-reset']);
     // No other source helps.
     expect(where(endsDownload)).toEqual([
+      'resolver-failed',
       'file-exists',
       'file-in-use',
       'disk-full',

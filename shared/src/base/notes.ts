@@ -43,6 +43,8 @@ export const NOTES = {
   'name-taken': 'the name is taken: saving as {name}',
   'login-left-out': 'log-in and cookies are for {before}: they are not sent to {now}',
   'link-renewed': 'continues with a new link, at {host}',
+  resolved: 'the links are those that the resolver {name} has found',
+  'resolves-again': 'the link has expired: asking the resolver {name} for a new one',
   'link-apart':
     'this is not shown to be the same file as the earlier {name} ({why}): downloading it anew',
   'option-without-effect': '{names} is not supported, and has no effect',

@@ -33,12 +33,16 @@ import { type MillraceOptions, methodsOf } from './params.ts';
 
 export function addingMethods({ manager, parseMetalink }: MillraceOptions): [string, Method][] {
   return methodsOf(ADDING_ROWS, {
-    'millrace.add': async (p) => {
-      const download = await withExnode(p as NewDownload);
+    'millrace.add': async (p, { remote }) => {
+      const asked = await withExnode(p as NewDownload);
+      const { download, resolved } = await manager.resolvedLinks.find(asked, remote === undefined);
       const plan = await manager.renewals.plan(download);
-      return addedOf(manager.renewals.carryOut(download, plan));
+      const added = manager.renewals.carryOut(download, plan);
+      manager.resolvedLinks.keep(added.record.gid, resolved);
+      return addedOf(added);
     },
-    'millrace.addMany': (p) => addMany(manager, p.downloads as NewDownload[]),
+    'millrace.addMany': (p, { remote }) =>
+      addMany(manager, p.downloads as NewDownload[], remote === undefined),
     'millrace.addExnode': async ({ exnode, ...rest }) => {
       const download = await exnodeDownload(Buffer.from(exnode, 'base64'), rest);
       return { gid: manager.add(download).gid };
@@ -69,8 +73,8 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
         problems: [...problems],
       };
     },
-    'millrace.probe': async ({ downloads }) => ({
-      links: await probeLinks(manager, downloads as NewDownload[]),
+    'millrace.probe': async ({ downloads }, { remote }) => ({
+      links: await probeLinks(manager, downloads as NewDownload[], { isOwn: remote === undefined }),
     }),
     'millrace.checkDuplicates': ({ urls }) => ({
       duplicates: urls.flatMap((url) => duplicateOf(manager.store, url) ?? []),
@@ -82,12 +86,22 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
 async function addMany(
   manager: Manager,
   downloads: readonly NewDownload[],
+  isOwn: boolean,
 ): Promise<AddManyResult> {
   const gids: string[] = [];
   const renewed: string[] = [];
   const apart: Apart[] = [];
   const failed: AddManyResult['failed'][number][] = [];
-  const read = await withExnodes(downloads);
+  const all = await withExnodes(downloads);
+  const found = await manager.resolvedLinks.findAll(
+    all.map((one) => (one instanceof MillraceError ? { urls: [] } : one)),
+    isOwn,
+  );
+  const read = all.map((one, index) => {
+    const result = found[index] as (typeof found)[number];
+    if (one instanceof MillraceError) return one;
+    return result instanceof MillraceError ? result : result.download;
+  });
   const plans = await manager.renewals.planAll(
     read.map((download) => (download instanceof MillraceError ? undefined : download)),
   );
@@ -96,6 +110,10 @@ async function addMany(
       try {
         if (download instanceof MillraceError) throw download;
         const added = addedOf(manager.renewals.carryOut(download, plans[index]));
+        const result = found[index];
+        if (result !== undefined && 'resolved' in result) {
+          manager.resolvedLinks.keep(added.gid, result.resolved);
+        }
         gids.push(added.gid);
         if (added.renewed === true) renewed.push(added.gid);
         if (added.apart !== undefined) apart.push(added.apart);

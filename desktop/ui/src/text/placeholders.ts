@@ -128,6 +128,8 @@ export interface Placeholders {
   readonly 'note.list-was-stale': 'url';
   readonly 'note.waits-for-room': 'why';
   readonly 'note.link-renewed': 'host';
+  readonly 'note.resolved': 'name';
+  readonly 'note.resolves-again': 'name';
   readonly 'note.link-apart': 'name' | 'why';
   readonly 'note.option-without-effect': 'names';
   readonly 'note.name-taken': 'name';

@@ -25,6 +25,21 @@ export const DOWNLOAD_ERRORS = {
     title: 'The torrent names no web server that has the file',
     advice:
       'Use a torrent client, or give a URL of the file with --mirror: the torrent will check what it sends.',
+    },
+  'resolver-failed': {
+    status: 502,
+    ...means('download', 'anew', 'kept'),
+    exit: EXIT.network,
+    title: 'The resolver did not answer as it should',
+    advice:
+      'Try it by itself with "millrace resolvers try URL". With --no-resolver the link is taken as it is.',
+  },
+  'resolver-refused': {
+    status: 422,
+    ...means('client', 'no', 'kept'),
+    exit: EXIT.refused,
+    title: 'The resolver found no file that can be downloaded',
+    advice: 'Look at the page in a browser. With --no-resolver the link is taken as it is.',
   },
   'bad-archive': {
     status: 400,

@@ -67,6 +67,12 @@ const signatures = z
 
 export const addRequest = named('AddRequest', 'A download to add.', {
   urls: z.array(z.string()).describe('URLs of one and the same file, best first.'),
+  resolver: z
+    .union([z.string(), z.literal(false)])
+    .optional()
+    .describe(
+      'Resolver that finds links to the file, on the daemon’s own machine only; false: none. Default: the first one whose patterns match.',
+    ),
   file,
   digests,
   keys,

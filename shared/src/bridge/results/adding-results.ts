@@ -71,6 +71,8 @@ export const probedLink = named('ProbedLink', 'What a server says of a link.', {
     .optional()
     .describe('A download of the list, or a file in the folder, has this name and length.'),
   problem: z.string().optional().describe('Error code, if the server does not give the file.'),
+  resolver: z.string().optional().describe('The resolver that has found the link to the file.'),
+  said: z.string().optional().describe('What the resolver says, such as why there is no file.'),
 });
 export const probedLinks = named('ProbedLinks', 'What servers say of links, in their order.', {
   links: z.array(probedLink),

@@ -66,6 +66,7 @@ export const downloadView = named('DownloadView', 'A download.', {
   expiredLink: z.boolean().describe('A new URL would help.'),
   digest: digest.optional().describe('Digest that the whole file was shown to have.'),
   page: z.string().optional().describe('Page that the link was on, if it is known.'),
+  resolver: z.string().optional().describe('The resolver that has found the links.'),
   renewedAt: time.optional().describe('When a new link last took the place of an old one.'),
   vouch: vouch.optional().describe('Absent if nobody vouches for the file.'),
   chosenAfter: afterChoice

@@ -1,0 +1,163 @@
+/** Downloads whose links a resolver finds: when they are added, and when the links have expired. */
+
+import { relative } from 'node:path';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { noteOf } from '@millrace/shared/base/notes';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import {
+  type Answered,
+  answered,
+  answeredAnew,
+  contradiction,
+  type Resolved,
+} from '@millrace/shared/download/resolve/resolved';
+import { type Records, targetOf } from '../queue/records.ts';
+import type { Found, Resolvers } from '../resolvers/resolvers.ts';
+import type { DownloadRecord } from '../store/record.ts';
+import { inParallel } from '../sync/in-parallel.ts';
+import type { Changes } from './changes.ts';
+import { MAX_URLS, type NewDownload } from './download-schema.ts';
+
+/** Longest time for the links of one call, in milliseconds, and links that are asked about at a time. */
+const LONGEST_MS = 300_000;
+const AT_ONCE = 4;
+
+/** A download that is to be added; `resolver` names one, or none with false. */
+export type AskedDownload = NewDownload & { readonly resolver?: string | false | undefined };
+
+/** A download with the links that were found. */
+export interface ResolvedDownload {
+  readonly download: NewDownload;
+  /** Undefined: its links are those that were given. */
+  readonly found?: Found | undefined;
+  readonly resolved?: Resolved | undefined;
+}
+
+export interface ResolvedLinksOptions {
+  readonly records: Records;
+  readonly changes: Changes;
+  /** Undefined: this user has none. */
+  readonly resolvers: Resolvers | undefined;
+}
+
+export class ResolvedLinks {
+  readonly #options: ResolvedLinksOptions;
+
+  constructor(options: ResolvedLinksOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Lets a resolver find the links of a download that is to be added, if one is for its URL.
+   *
+   * @param isOwn false for callers from other machines: no program runs for them
+   * @throws MillraceError as `Resolvers.ask`
+   */
+  async find(
+    { resolver, ...download }: AskedDownload,
+    isOwn: boolean,
+    signal: AbortSignal = AbortSignal.timeout(LONGEST_MS),
+  ): Promise<ResolvedDownload> {
+    const [url] = Array.isArray(download.urls) ? download.urls : [];
+    const { resolvers } = this.#options;
+    if (resolvers === undefined || !isOwn || typeof url !== 'string') return { download };
+    if (download.exnode !== undefined) return { download };
+    const found = await resolvers.ask({ url, resolver }, signal).catch((error: unknown) => {
+      if (signal.aborted) throw new MillraceError('resolver-failed', 'there was no time left');
+      throw error;
+    });
+    if (found === undefined) return { download };
+    const { by, answer } = found;
+    const { urls, expires } = answer;
+    const changed = changedBy(answered({ ...download, digests: digestsOf(download) }, answer));
+    // A name that a page gives leads nowhere else, and replaces no other file's.
+    const named = download.file === undefined && answer.name !== undefined;
+    const place = named ? { within: '.', rename: download.rename ?? true } : {};
+    return {
+      download: { ...download, ...changed, ...place },
+      found,
+      resolved: { by, url, urls, ...(expires === undefined ? {} : { expires }) },
+    };
+  }
+
+  /** Does so for the downloads of a list. @returns a result or the failure for each, in their order */
+  async findAll(
+    asked: readonly AskedDownload[],
+    isOwn: boolean,
+  ): Promise<(ResolvedDownload | MillraceError)[]> {
+    const results: (ResolvedDownload | MillraceError)[] = asked.map((download) => ({ download }));
+    const signal = AbortSignal.timeout(LONGEST_MS);
+    await inParallel([...asked.entries()], { atATime: AT_ONCE }, async ([index, one]) => {
+      results[index] = await this.find(one, isOwn, signal).catch(asMillraceError);
+    });
+    return results;
+  }
+
+  /** Notes how the links of a download were found that has been added, or that continues with them. */
+  keep(gid: string, resolved: Resolved | undefined): void {
+    const { records } = this.#options;
+    const record = records.find(gid);
+    if (record === undefined || resolved === undefined) return;
+    records.update(gid, { options: { ...record.options, resolved } });
+    records.emit({ kind: 'note', gid, ...noteOf('resolved', { name: resolved.by }) });
+  }
+
+  /**
+   * Lets the resolver of a download find its links anew, shows that they lead to the file that was
+   * begun, and changes the download.
+   *
+   * @returns false if the download is none of a resolver
+   * @throws MillraceError as `Resolvers.ask`; `different-file`
+   */
+  async renew(record: DownloadRecord, signal: AbortSignal): Promise<boolean> {
+    const { resolvers, changes } = this.#options;
+    const { gid, path, request } = record;
+    const { resolved } = record.options;
+    if (resolved === undefined || resolvers === undefined) return false;
+    const { by, url } = resolved;
+    const found = await resolvers.ask({ url, resolver: by, anew: true }, signal);
+    if (found === undefined) {
+      throw new MillraceError('resolver-refused', `${by}: it has nothing to say any more`);
+    }
+    const { answer } = found;
+    const length = record.length ?? request.length;
+    const why = contradiction({ length, digests: request.digests }, answer);
+    if (why !== undefined) throw new MillraceError('different-file', `${by}: ${why}`);
+    const next: DownloadRequest = {
+      ...request,
+      ...fullyChangedBy(answeredAnew(request, resolved, answer)),
+      file: path === undefined ? request.file : relative(request.dir, targetOf(record)),
+    };
+    const proof = await changes.compareLink(record, next, signal);
+    const isAlike = proof.length !== undefined && proof.length === length;
+    if (proof.found === 'not-compared' && !isAlike && next.digests.length === 0) {
+      throw new MillraceError('different-file', 'its server sends no parts to compare');
+    }
+    signal.throwIfAborted();
+    const { stale: _, expires: __, ...kept } = resolved;
+    const { urls, expires } = answer;
+    changes.takeLinks(gid, next, { ...kept, urls, ...(expires === undefined ? {} : { expires }) });
+    return true;
+  }
+}
+
+function digestsOf({ digests = [] }: NewDownload) {
+  return digests.map((digest) => ({ ...digest, hex: digest.hex.toLowerCase() }));
+}
+
+/** Returns the members that are there. */
+function changedBy({ listed, urls, digests, ...rest }: Answered): Partial<NewDownload> {
+  const some = Object.entries(rest).filter(([, value]) => value !== undefined);
+  return {
+    ...Object.fromEntries(some),
+    ...(listed === undefined ? {} : { listed: [...listed] }),
+    urls: urls.slice(0, MAX_URLS),
+    digests: [...(digests ?? [])],
+    ...('login' in rest && rest.login === undefined ? { login: undefined } : {}),
+  };
+}
+
+/** Returns all members: those that an answer leaves out go. The name stays. */
+function fullyChangedBy({ urls, listed, headers, login, digests = [] }: Answered) {
+  return { urls: urls.slice(0, MAX_URLS), listed, headers, login, digests };
+}

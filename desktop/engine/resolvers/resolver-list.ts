@@ -1,0 +1,129 @@
+/**
+ * Resolvers of this machine's user: a file in the state folder, so that `get` knows them without a
+ * daemon, and no RPC method can change them.
+ */
+
+import { readFile, stat } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { isLinkPattern } from '@millrace/shared/download/resolve/link-pattern';
+import {
+  MAX_PATTERNS,
+  MAX_RESOLVER_SECONDS,
+  MAX_RESOLVERS,
+  RESOLVER_SECONDS,
+} from '@millrace/shared/download/resolve/resolved';
+import { fileWords } from '@millrace/shared/node/files/file-words';
+import { replaceFile } from '@millrace/shared/node/files/replace-file';
+import { tryRead } from '@millrace/shared/schema/read';
+import * as z from 'zod';
+import { makeStateFolder } from '../../local/daemon-address.ts';
+import { resolverFile } from './resolver-file.ts';
+
+const MAX_ARGS = 64;
+const MAX_ARG_CHARS = 4096;
+/** Bits of a mode that let others write. */
+const OTHERS_WRITE = 0o022;
+
+const resolver = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/, 'is not a name of letters and digits'),
+  /** Program and arguments. No shell reads them. */
+  args: z
+    .array(
+      z
+        .string()
+        .max(MAX_ARG_CHARS)
+        .refine((text) => !text.includes('\0'), 'must not have NUL in it'),
+    )
+    .min(1)
+    .max(MAX_ARGS)
+    .refine(
+      ([program = '']) => isAbsolute(program) || /^[^/\\]+$/.test(program),
+      'must begin with an absolute path, or with the name of a program on PATH',
+    ),
+  /** Links that it is for; none: only those for which the user names it. */
+  patterns: z
+    .array(z.string().refine(isLinkPattern, 'is not a pattern of links'))
+    .max(MAX_PATTERNS),
+  /** Longest time that it may run. */
+  seconds: z.number().int().min(1).max(MAX_RESOLVER_SECONDS).default(RESOLVER_SECONDS),
+  /** What it prints: our own answer, or what yt-dlp prints. */
+  prints: z.enum(['answer', 'yt-dlp']).default('answer'),
+});
+
+export type Resolver = Readonly<z.output<typeof resolver>>;
+
+const file = z.strictObject({ resolvers: z.array(resolver).max(MAX_RESOLVERS) });
+
+/** The resolver that comes with Millrace: the user's own yt-dlp. Nothing but its name asks for it. */
+export const YT_DLP: Resolver = {
+  name: 'yt-dlp',
+  args: ['yt-dlp'],
+  patterns: [],
+  seconds: 60,
+  prints: 'yt-dlp',
+};
+
+/**
+ * Reads the resolvers.
+ *
+ * @param state state folder
+ * @throws MillraceError `state-unusable` if the file cannot be used, or others may write to it
+ */
+export async function readResolvers(state: string): Promise<readonly Resolver[]> {
+  const path = resolverFile(state);
+  let value: unknown;
+  try {
+    const text = await readFile(path, 'utf8');
+    if (process.platform !== 'win32' && ((await stat(path)).mode & OTHERS_WRITE) !== 0) {
+      throw new Error('others may write to it');
+    }
+    value = JSON.parse(text);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw new MillraceError('state-unusable', `${path}: ${fileWords(cause)}`, { cause });
+  }
+  const read = tryRead(file, value);
+  if (read.success) return read.data.resolvers;
+  throw new MillraceError('state-unusable', `${path}: ${faultOf(read.error)}`);
+}
+
+/**
+ * Adds a resolver, or replaces the one of its name.
+ *
+ * @throws MillraceError `bad-option`, `state-unusable`
+ */
+export async function setResolver(state: string, given: Resolver): Promise<void> {
+  const read = tryRead(resolver, given);
+  if (!read.success) throw new MillraceError('bad-option', faultOf(read.error));
+  const others = (await readResolvers(state)).filter(({ name }) => name !== given.name);
+  if (others.length >= MAX_RESOLVERS) {
+    throw new MillraceError('bad-option', `there are ${MAX_RESOLVERS} resolvers already`);
+  }
+  await write(state, [...others, read.data]);
+}
+
+/** Removes a resolver. @throws MillraceError `bad-option` if there is none of that name */
+export async function removeResolver(state: string, gone: string): Promise<void> {
+  const all = await readResolvers(state);
+  const others = all.filter(({ name }) => name !== gone);
+  if (others.length === all.length) throw new MillraceError('bad-option', noResolver(gone));
+  await write(state, others);
+}
+
+/** Says that there is no resolver of a name. */
+export function noResolver(name: string): string {
+  return `there is no resolver "${name.slice(0, 40)}" on this machine; "millrace resolvers" lists them`;
+}
+
+async function write(state: string, resolvers: readonly Resolver[]): Promise<void> {
+  await makeStateFolder(state);
+  await replaceFile(resolverFile(state), `${JSON.stringify({ resolvers }, null, 2)}\n`);
+}
+
+function faultOf({ issues }: z.ZodError): string {
+  const [issue] = issues;
+  return [issue?.path.join('.'), issue?.message].filter(Boolean).join(': ');
+}
