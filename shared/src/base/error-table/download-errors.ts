@@ -18,6 +18,13 @@ export const DOWNLOAD_ERRORS = {
     title: 'The download description cannot be understood',
     advice: 'Get it again from where you found it, or tell its publisher what is wrong with it.',
   },
+  'not-a-page': {
+    status: 400,
+    ...means('client', 'no', 'kept'),
+    exit: EXIT.source,
+    title: 'The address leads to no page with links',
+    advice: 'It may lead to a file: add it as a download.',
+  },
   'bad-archive': {
     status: 400,
     ...means('client', 'no', 'kept'),
