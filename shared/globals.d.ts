@@ -18,7 +18,9 @@ declare class AbortController {
 
 declare class URLSearchParams {
   constructor(query?: string);
+  get(name: string): string | null;
   getAll(name: string): string[];
+  set(name: string, value: string): void;
 }
 
 declare class URL {
@@ -26,15 +28,15 @@ declare class URL {
   readonly href: string;
   readonly origin: string;
   readonly protocol: string;
-  static canParse(url: string): boolean;
-  readonly searchParams: { keys(): Iterable<string> };
+  static canParse(url: string, base?: string): boolean;
+  readonly searchParams: URLSearchParams & { keys(): Iterable<string> };
   readonly username: string;
   readonly password: string;
   readonly host: string;
   hostname: string;
   readonly port: string;
   readonly pathname: string;
-  readonly search: string;
+  search: string;
   hash: string;
 }
 

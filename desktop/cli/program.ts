@@ -18,6 +18,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
   'Download here and now:': {
     get: async () => (await import('./commands/get.ts')).getCommand,
     repair: async () => (await import('./commands/repair.ts')).repairCommand,
+    probe: async () => (await import('./commands/adding/probe.ts')).probeCommand,
     stream: async () => (await import('./commands/stream.ts')).streamCommand,
   },
   'Send files:': {

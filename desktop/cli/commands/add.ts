@@ -40,8 +40,20 @@ import { repeated, UsageError } from '../text/option-values.ts';
 import { printable } from '../text/printable.ts';
 import { counted } from '../view/download-words.ts';
 import { changeLine, ID_CHARS } from '../view/watch-model.ts';
+import {
+  addPageOptions,
+  downloadsOfPage,
+  type PageDownload,
+  type PageOptions,
+  refuseWithoutPage,
+} from './adding/from-page.ts';
 
-interface AddOptions extends RequestOptions, QueueOptions, ResolverOptions, CommonOptions {
+interface AddOptions
+  extends RequestOptions,
+    QueueOptions,
+    ResolverOptions,
+    PageOptions,
+    CommonOptions {
   readonly metalink?: readonly string[];
   readonly input?: string;
   readonly curl?: string;
@@ -73,7 +85,7 @@ export function addCommand(context: CliContext): Command {
       ),
     'the category\u2019s folder, in the daemon\u2019s download folder',
   );
-  return addResolverOptions(addQueueOptions(command))
+  return addPageOptions(addResolverOptions(addQueueOptions(command)))
     .option(
       '--metalink <file or url>',
       'metalink whose files are added; may be repeated',
@@ -99,6 +111,15 @@ async function add(
   options: AddOptions,
   urls: readonly string[],
 ): Promise<number> {
+  if (options.fromPage === undefined) refuseWithoutPage(options);
+  else {
+    const { input, curl, metalink } = options;
+    if (urls.length > 0 || (input ?? curl ?? metalink) !== undefined) {
+      throw new UsageError('either --from-page or what is to be added');
+    }
+    const found = await downloadsOfPage(context, report, options, folderFor(context));
+    return found === undefined ? EXIT.ok : addList(context, report, options, found);
+  }
   const list = await listOf(context, options, urls);
   if (list !== undefined) return addList(context, report, options, list);
   const items = itemsOf(urls, options);
@@ -176,7 +197,7 @@ async function addList(
   context: CliContext,
   report: Report,
   options: AddOptions,
-  list: readonly CurlDownload[],
+  list: readonly PageDownload[],
 ): Promise<number> {
   if (list.length > 1) refuseOneFileOptions(options);
   const { priority, position, category, paused, then, resolver } = options;
@@ -190,12 +211,17 @@ async function addList(
     failed.push({ url: withoutLogin(url), ...errorObject(error) });
     if (!report.json && failed.length <= MAX_TOLD) report.error(error, withoutLogin(url));
   };
-  const requests = list.flatMap(({ url, ...own }) => {
+  const requests = list.flatMap(({ url, dir, ...own }) => {
     try {
       const asked = requestOf(addedUrl(url), options, folderFor(context));
       const headers = { ...own.headers, ...asked.headers };
       const fields = Object.keys(headers).length === 0 ? {} : { headers };
-      return [{ url, request: { ...own, ...asked, ...fields, ...place } }];
+      return [
+        {
+          url,
+          request: { ...own, ...asked, ...(dir === undefined ? {} : { dir }), ...fields, ...place },
+        },
+      ];
     } catch (error) {
       refused(url, asMillraceError(error));
       return [];

@@ -17,6 +17,10 @@ const server = createServer((request, response) => {
   if (kind === 'whole') return void response.writeHead(200, type).end(BODY);
   if (kind === 'named')
     Object.assign(type, { 'content-disposition': 'attachment; filename=n.zip' });
+  if (kind === 'digest') {
+    const sha = `sha-256=:${Buffer.alloc(32, 1).toString('base64')}:`;
+    Object.assign(type, { 'repr-digest': sha, 'last-modified': 'Wed, 01 May 2024 10:00:00 GMT' });
+  }
   response.writeHead(206, { ...type, etag: '"1"', 'content-range': 'bytes 0-499/500' }).end(BODY);
 });
 
@@ -42,13 +46,19 @@ const probe = (...paths: string[]) =>
 
 test('servers say what the files are, each in its place, and failures are told apart', async () => {
   expect(await probe('/a.zip', '/b?named', '/c.zip?whole', '/d?none')).toEqual([
-    { name: 'a.zip', length: 500, type: 'application/zip', resumable: true },
-    { name: 'n.zip', length: 500, type: 'application/zip', resumable: true },
+    { name: 'a.zip', length: 500, type: 'application/zip', resumable: true, etag: '"1"' },
+    { name: 'n.zip', length: 500, type: 'application/zip', resumable: true, etag: '"1"' },
     { name: 'c.zip', type: 'application/zip', resumable: false },
     { resumable: false, problem: 'origin-not-found' },
   ]);
   expect(await probeLinks(daemon.manager, [{ urls: ['ftp://h/x'] }])).toMatchObject([
     { problem: 'bad-url' },
+  ]);
+  expect(await probe('/a.zip?digest')).toMatchObject([
+    {
+      lastModified: 'Wed, 01 May 2024 10:00:00 GMT',
+      digests: [{ algorithm: 'sha256', hex: '01'.repeat(32) }],
+    },
   ]);
   expect(daemon.manager.unfinished()).toEqual([]);
 });

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { ProbedLink } from '@millrace/shared/bridge/rpc/adding-api';
-import { listField } from '@millrace/shared/http/fields/headers';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
+import { listField, singleField } from '@millrace/shared/http/fields/headers';
 import { canPin } from '@millrace/shared/http/fields/validators';
 import type { DownloadRecord } from '../store/record.ts';
 import type { NewDownload } from './download-schema.ts';
@@ -18,8 +20,8 @@ const PROBE_MS = 10_000;
 const AT_ONCE = 4;
 /** Most finished downloads of a name that are compared. */
 const MAX_NAMESAKES = 20;
-/** Longest type that is told, in characters: servers write it. */
-const MAX_TYPE_CHARS = 100;
+/** Longest type, tag or date that is told, in characters: servers write them. */
+const MAX_FIELD_CHARS = 100;
 
 /**
  * Asks about each link, after resolvers have found links to files. A failure of one is in its own
@@ -70,26 +72,51 @@ async function probe(
 ): Promise<ProbedLink> {
   const record = manager.draft(asked);
   signal.throwIfAborted();
+  const found = await askServer(record.request, signal);
+  const { name, length } = found;
+  if (length === undefined) return found;
+  return { ...found, ...(await alike(manager, record, name, length)) };
+}
+
+/**
+ * Asks the server of a request's first URL what the file is, and fetches nothing of it but the first
+ * bytes, if the server begins to send them.
+ *
+ * @throws MillraceError if the server does not give the file; the signal's reason
+ */
+export async function askServer(
+  request: DownloadRequest,
+  signal: AbortSignal,
+): Promise<ProbedLink & { readonly name: string }> {
   // Imported here: the daemon starts without the code of transfers.
   const [{ Connections }, { FIRST_BYTES }, { nameFor }] = await Promise.all([
     import('../sources/connections.ts'),
     import('../sources/opening.ts'),
     import('../download/server-name.ts'),
   ]);
-  const connections = await Connections.open(record.request);
+  const connections = await Connections.open(request);
   try {
     const source = connections.source('origin', connections.urls[0] as string, Math.random);
     const opened = await source.openRange({ start: 0, end: FIRST_BYTES }, undefined, signal);
     opened.discard();
+    const { headers } = opened;
     const isWhole = opened.kind === 'whole';
     const length = isWhole ? opened.length : opened.version.length;
-    const type = listField(opened.headers, 'content-type')?.split(';')[0]?.trim();
-    const name = record.request.file ?? nameFor(record.request.urls[0] as string, opened.headers);
+    const { etag, weakEtag } = isWhole ? opened.validators : opened.version.validators;
+    const tag = etag ?? weakEtag;
+    const type = listField(headers, 'content-type')?.split(';')[0]?.trim();
+    const lastModified = singleField(headers, 'last-modified');
+    const digests = fileDigests(headers, isWhole ? 200 : 206);
     return {
-      name,
+      name: request.file ?? nameFor(request.urls[0] as string, headers),
       resumable: !isWhole && canPin(opened.version.validators),
-      ...(length === undefined ? {} : { length, ...(await alike(manager, record, name, length)) }),
-      ...(type === undefined ? {} : { type: type.slice(0, MAX_TYPE_CHARS).toLowerCase() }),
+      ...(length === undefined ? {} : { length }),
+      ...(type === undefined ? {} : { type: type.slice(0, MAX_FIELD_CHARS).toLowerCase() }),
+      ...(tag === undefined ? {} : { etag: tag.slice(0, MAX_FIELD_CHARS) }),
+      ...(lastModified === undefined
+        ? {}
+        : { lastModified: lastModified.slice(0, MAX_FIELD_CHARS) }),
+      ...(digests.length === 0 ? {} : { digests }),
     };
   } finally {
     await connections.close();

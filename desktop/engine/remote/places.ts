@@ -23,6 +23,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'connectionsPerHost',
   'copies',
   'depots',
+  'depth',
   'digests',
   'direct',
   'edges',

@@ -38,6 +38,8 @@ export abstract class DownloadSource extends TransferSource {
   readonly stated: PinnedVersion[] = [];
   /** True if the last first request was for the whole file, after one for a range had failed. */
   wasAskedForWhole = false;
+  /** URL that the last answer came from, after redirects; undefined before the first answer. */
+  answeredBy: URL | undefined;
   /** Shortest time to an answer, in milliseconds; undefined before the first answer. */
   rttMs: Millis | undefined;
   /** Shortest time from a request, on an open connection, to the head of its answer. */

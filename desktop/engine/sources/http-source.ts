@@ -124,6 +124,7 @@ export class HttpSource extends DownloadSource {
       const all = { ...own, ...fields.for(target, start), ...headers };
       const askedAt = performance.now();
       const response = await get(target, all, signal);
+      this.answeredBy = target;
       this.rttMs = Math.min(this.rttMs ?? Number.POSITIVE_INFINITY, performance.now() - askedAt);
       this.headMs = Math.min(this.headMs ?? Number.POSITIVE_INFINITY, response.headMs);
       fields.onResponse?.(target, start, response.headers);

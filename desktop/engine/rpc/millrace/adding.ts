@@ -1,21 +1,14 @@
 /** Methods of the dialog that adds downloads. */
 
-import { resolve } from 'node:path';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { ADDING_ROWS } from '@millrace/shared/bridge/contract/adding-rows';
 import type {
   AddedResult,
   AddManyResult,
   Apart,
-  FoundLink,
   MetalinkFile,
 } from '@millrace/shared/bridge/rpc/adding-api';
-import type { CurlDownload } from '@millrace/shared/download/adding/curl-command';
 import { typedLinks } from '@millrace/shared/download/adding/typed-links';
-import { looksLikeMetalink } from '@millrace/shared/download/metalink/metalink-types';
-import { categoryOf } from '@millrace/shared/download/request/category';
-import { isExnodeLink } from '@millrace/shared/download/request/document-name';
-import { nameFromUrl } from '@millrace/shared/download/request/file-name';
 import type { NewDownload } from '../../downloads/download-schema.ts';
 import { duplicateOf } from '../../downloads/duplicates.ts';
 import {
@@ -24,8 +17,10 @@ import {
   withExnode,
   withExnodes,
 } from '../../downloads/exnodes.ts';
+import { linksOf, placeOf } from '../../downloads/found-links.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import { type MetalinkOptions, readMetalink, withOptions } from '../../downloads/metalinks.ts';
+import { pageLinks } from '../../downloads/pages.ts';
 import { probeLinks } from '../../downloads/probes.ts';
 import type { Added } from '../../downloads/renewals.ts';
 import type { Method } from '../calls/dispatcher.ts';
@@ -65,10 +60,10 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
     'millrace.readMetalink': async (p) => ({
       files: await readFiles(manager, Buffer.from(p.metalink, 'base64')),
     }),
-    'millrace.parseText': ({ text }) => {
+    'millrace.parseText': async ({ text }) => {
       const { links, truncated, problems } = typedLinks(text);
       return {
-        links: links.map((link) => linkOf(manager, link)),
+        links: await linksOf(manager, links),
         truncated,
         problems: [...problems],
       };
@@ -76,6 +71,8 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
     'millrace.probe': async ({ downloads }, { remote }) => ({
       links: await probeLinks(manager, downloads as NewDownload[], { isOwn: remote === undefined }),
     }),
+    'millrace.readPage': ({ depth = 0, ...asked }) =>
+      pageLinks(manager, asked as NewDownload, depth),
     'millrace.checkDuplicates': ({ urls }) => ({
       duplicates: urls.flatMap((url) => duplicateOf(manager.store, url) ?? []),
     }),
@@ -133,25 +130,6 @@ function addedOf({ record, renewed, apart }: Added): AddedResult {
   return apart === undefined
     ? { gid }
     : { gid, apart: { gid: apart.gid, name: apart.name, why: apart.why } };
-}
-
-/** Returns the category and the folder for a file of that name. */
-function placeOf({ settings, dir }: Manager, name: string) {
-  const category = categoryOf(name, settings.categories);
-  return { category: category?.name, dir: resolve(dir, category?.folder ?? '') };
-}
-
-function linkOf(manager: Manager, { url, ...options }: CurlDownload): FoundLink {
-  const name = options.file ?? nameFromUrl(url);
-  return {
-    url,
-    name,
-    ...placeOf(manager, name),
-    metalink: looksLikeMetalink(undefined, name),
-    exnode: isExnodeLink(url),
-    duplicate: duplicateOf(manager.store, url),
-    ...(Object.keys(options).length === 0 ? {} : { options }),
-  };
 }
 
 async function readFiles(manager: Manager, document: Uint8Array): Promise<MetalinkFile[]> {

@@ -41,6 +41,13 @@ export const DOWNLOAD_ERRORS = {
     title: 'The resolver found no file that can be downloaded',
     advice: 'Look at the page in a browser. With --no-resolver the link is taken as it is.',
   },
+  'not-a-page': {
+    status: 400,
+    ...means('client', 'no', 'kept'),
+    exit: EXIT.source,
+    title: 'The address leads to no page with links',
+    advice: 'It may lead to a file: add it as a download.',
+  },
   'bad-archive': {
     status: 400,
     ...means('client', 'no', 'kept'),

@@ -1,6 +1,7 @@
 /** Methods for adding downloads, and for the questions of the dialog before that. */
 
 import * as z from 'zod';
+import { MAX_DEPTH } from '../../download/listing/page-link.ts';
 import { MAX_LINKS, MAX_TEXT_CHARS } from '../../download/request/links-in-text.ts';
 import { addExnode, addMetalink, addRequest } from '../params/download-params.ts';
 import {
@@ -8,6 +9,7 @@ import {
   duplicates,
   exnodeFile,
   metalinkFiles,
+  pageLinks,
   parsedText,
   probedLinks,
 } from '../results/adding-results.ts';
@@ -17,6 +19,12 @@ import type { Rows } from './row.ts';
 const MAX_ADDED = 1000;
 const MAX_PROBED = 16;
 const MAX_MIRRORS = 32;
+const depth = z
+  .int()
+  .min(0)
+  .max(MAX_DEPTH)
+  .optional()
+  .describe('Levels of folders below a listing to look into. Default: 0.');
 const exnode = z.string().describe('The document, in base64, with its key if it is encrypted.');
 const metalink = z
   .string()
@@ -87,6 +95,13 @@ export const ADDING_ROWS = {
     }),
     asked: z.strictObject({ downloads: z.array(addRequest).max(MAX_PROBED) }),
     result: probedLinks,
+  },
+  'millrace.readPage': {
+    summary:
+      'Finds the links of a web page, or the files of a listing of a folder, without adding them. Takes 30 s at most.',
+    params: z.looseObject({ depth }),
+    asked: z.looseObject({ ...addRequest.shape, depth }),
+    result: pageLinks,
   },
   'millrace.checkDuplicates': {
     summary: 'Finds downloads of the same URLs.',

@@ -22,6 +22,7 @@ const OWN: Readonly<Record<MethodName, RemoteRule>> = {
   'millrace.readMetalink': 'yes',
   'millrace.parseText': 'yes',
   'millrace.probe': 'places',
+  'millrace.readPage': 'places',
   'millrace.checkDuplicates': 'yes',
   'millrace.info': 'yes',
   'millrace.status': 'yes',

@@ -61,6 +61,27 @@ export const parsedText = named('ParsedText', 'The links of a text.', {
   problems: z.array(z.string()).describe('Why commands of curl or patterns were not taken.'),
 });
 
+export const pageLink = named('PageLink', 'A link of a page.', {
+  ...foundLink.shape,
+  size: count.optional().describe('Bytes, as the listing says, which may be rounded.'),
+  folder: z.string().describe('Folder below the page that the file is in; empty: none.'),
+  wanted: z
+    .boolean()
+    .describe(
+      'True: it is a file of a listing, or its name is of a category. Others may be pages.',
+    ),
+});
+export const pageLinks = named('PageLinks', 'The links of a page, or the files of a listing.', {
+  url: z.string().describe('URL of the page, after redirects.'),
+  listing: z.boolean().describe('The page lists a folder of its server.'),
+  links: z.array(pageLink),
+  folders: count.describe('Folders below the page that were not looked into.'),
+  truncated: z.boolean().describe('The page or the folders below it have more links than these.'),
+  unread: z
+    .array(z.strictObject({ url: z.string(), code: z.string() }))
+    .describe('Folders that could not be read, the first ones, with the error code.'),
+});
+
 export const probedLink = named('ProbedLink', 'What a server says of a link.', {
   name: z.string().optional().describe('File name, by the server.'),
   length: count.optional().describe('Bytes.'),
@@ -70,6 +91,9 @@ export const probedLink = named('ProbedLink', 'What a server says of a link.', {
     .enum(['list', 'folder'])
     .optional()
     .describe('A download of the list, or a file in the folder, has this name and length.'),
+  etag: z.string().optional(),
+  lastModified: z.string().optional().describe('Date, as the server wrote it.'),
+  digests: z.array(digest).optional().describe('Digests of the file that the answer states.'),
   problem: z.string().optional().describe('Error code, if the server does not give the file.'),
   resolver: z.string().optional().describe('The resolver that has found the link to the file.'),
   said: z.string().optional().describe('What the resolver says, such as why there is no file.'),

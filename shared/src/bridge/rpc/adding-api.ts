@@ -10,6 +10,8 @@ import type {
   importPreview,
   linkOptions,
   metalinkFile,
+  pageLink,
+  pageLinks,
   parsedText,
   probedLink,
 } from '../results/adding-results.ts';
@@ -27,6 +29,8 @@ export type AddManyResult = Shape<typeof addManyResult>;
 export type Duplicate = Shape<typeof duplicate>;
 export type FoundLink = Shape<typeof foundLink>;
 export type LinkOptions = Shape<typeof linkOptions>;
+export type PageLink = Shape<typeof pageLink>;
+export type PageLinks = Shape<typeof pageLinks>;
 export type ProbedLink = Shape<typeof probedLink>;
 export type ParsedText = Shape<typeof parsedText>;
 export type MetalinkFile = Shape<typeof metalinkFile>;
