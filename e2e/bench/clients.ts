@@ -10,7 +10,7 @@ import { temporaryFolder } from '../fixtures/programs/processes.ts';
 import { RATTLER } from '../fixtures/services/conda.ts';
 import * as downloads from '../fixtures/services/downloads.ts';
 import { SKOPEO } from '../fixtures/services/images.ts';
-import { MAVEN } from '../fixtures/services/maven.ts';
+import { GRADLE, MAVEN } from '../fixtures/services/maven.ts';
 import * as npmClients from '../fixtures/services/npm-clients.ts';
 import * as managers from '../fixtures/services/package-managers.ts';
 import { isInstalled, type ServiceClient } from '../fixtures/services/service-client.ts';
@@ -20,7 +20,7 @@ const CLIENTS: readonly ServiceClient[] = [
   ...Object.values(managers),
   ...Object.values(npmClients),
   ...Object.values(downloads),
-  ...[MAVEN, RATTLER, SKOPEO],
+  ...[GRADLE, MAVEN, RATTLER, SKOPEO],
 ].toSorted((a, b) => a.preset.localeCompare(b.preset) || a.name.localeCompare(b.name));
 
 const PASSES = ['cold', 'warm', 'down', 'down, stale'] as const;

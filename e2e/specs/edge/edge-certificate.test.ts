@@ -1,6 +1,6 @@
 /** Edges that get their certificate by themselves. */
 
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { access, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
@@ -25,14 +25,21 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Starts an edge that orders a certificate. */
+/** Starts an edge that orders a certificate, with a port for TLS and one without. */
 async function start(...options: string[]): Promise<EdgeProcess> {
   const port = await freePorts(1);
   authority.port = port;
+  return startAlone('--http-port', `${port}`, '--http-answers', 'redirect', ...options);
+}
+
+/** Starts an edge that orders a certificate, with a port for TLS alone. */
+async function startAlone(...options: string[]): Promise<EdgeProcess> {
+  const port = await freePorts(1);
+  authority.tlsPort = port;
   const edge = await EdgeProcess.start([
     ...['--tls-cert', join(dir, 'cert.pem'), '--tls-key', join(dir, 'key.pem')],
-    ...['--http-port', `${port}`, '--http-answers', 'redirect', '--acme-name', 'localhost'],
-    ...['--acme-directory', authority.directory, '--allow-origin', '127.0.0.1', ...options],
+    ...['--port', `${port}`, '--acme-name', 'localhost', '--acme-directory', authority.directory],
+    ...['--allow-origin', '127.0.0.1', ...options],
   ]);
   started.push(edge);
   return edge;
@@ -55,7 +62,7 @@ test('a certificate comes while the edge runs, to all its processes', async () =
     const all = await Promise.all([1, 2, 3, 4].map(() => isTrusted(edge)));
     return all.every((trusted) => trusted);
   });
-  expect(authority.placed).toBe(1);
+  expect([authority.placed, authority.met]).toEqual([1, ['http-01']]);
   for (const name of ['cert.pem', 'key.pem', 'acme/account.key', 'acme/state.json']) {
     expect([name, (await stat(join(dir, name))).mode & 0o777]).toEqual([name, 0o600]);
   }
@@ -75,8 +82,11 @@ test('a certificate comes while the edge runs, to all its processes', async () =
 test('a certificate is renewed when its authority wants it, and names the one that it replaces', async () => {
   const placed = authority.placed;
   const says = (edge: EdgeProcess) => edge.log.find((line) => line.includes('says when to renew'));
-  const first = await start();
+  // The processes of an edge with a port for TLS alone show their name there.
+  const first = await startAlone('--workers', '2');
   await until(() => isTrusted(first));
+  expect(authority.met.at(-1)).toBe('tls-alpn-01');
+  await expect(access(join(dir, 'acme/challenge.pem'))).rejects.toThrow('ENOENT');
   await first.stop();
   authority.early = authority.askedAbout.length + 1;
   const cert = () => readFile(join(dir, 'cert.pem'), 'utf8');

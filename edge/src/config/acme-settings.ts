@@ -25,7 +25,7 @@ function parseDirectory(value: string): string {
 export const ACME_SETTINGS = {
   'acme-name': {
     argument: '<name>',
-    help: 'name of this edge, for which it gets a certificate by ACME (RFC 8555) and renews it: it writes the files of --tls-cert and --tls-key, and the authority reaches --http-port at port 80; giving this option accepts the terms of the authority',
+    help: 'name of this edge, for which it gets a certificate by ACME (RFC 8555) and renews it: it writes the files of --tls-cert and --tls-key, and the authority reaches this edge at port 443, or --http-port at port 80; giving this option accepts the terms of the authority',
     schema: text(parseHost),
     default: undefined,
   },
@@ -51,17 +51,9 @@ export interface AcmeConfig {
 
 /** Checks the settings against others. @param stop ends the program with a message */
 export function checkAcme(
-  {
-    acmeName,
-    tlsCert,
-    httpPort,
-  }: AcmeConfig & {
-    readonly tlsCert: string | undefined;
-    readonly httpPort: number | undefined;
-  },
+  { acmeName, tlsCert }: AcmeConfig & { readonly tlsCert: string | undefined },
   stop: (message: string) => never,
 ): void {
   if (acmeName === undefined) return;
   if (tlsCert === undefined) stop('--acme-name needs --tls-cert and --tls-key, which it writes');
-  if (httpPort === undefined) stop('--acme-name needs --http-port, where the authority looks');
 }

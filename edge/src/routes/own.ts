@@ -21,7 +21,7 @@ import {
   metricsText,
   preferredFormat,
 } from '../figures/metrics-text.ts';
-import { certificateFolder } from '../listen/acme/acme-folder.ts';
+import { certificateOrders } from '../listen/acme/acme-folder.ts';
 import type { Membership } from '../peers/membership.ts';
 import { WORKER_PART_OF_AGE } from '../workers/messages.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
@@ -202,7 +202,7 @@ export async function ownStatus(o: OwnRoutesOptions) {
     peers: membership.describe(),
     // Left out where there is none: of several processes one has it.
     ...(o.zone === undefined ? {} : { dns: await o.zone.describe() }),
-    ...certificateOrders(config),
+    ...describeOrders(config),
     ...(o.anycast() === undefined ? {} : { anycast: o.anycast() }),
     process: {
       residentBytes: process.memoryUsage.rss(),
@@ -212,8 +212,8 @@ export async function ownStatus(o: OwnRoutesOptions) {
 }
 
 /** Describes the orders of the edge's certificate; nothing for an edge that orders none. */
-function certificateOrders(config: Config) {
-  const state = certificateFolder(config)?.state();
+function describeOrders(config: Config) {
+  const state = certificateOrders(config)?.folder.state();
   if (state === undefined) return {};
   const { failed, reason, nextAt } = state;
   const next = nextAt === undefined ? {} : { next: new Date(nextAt).toISOString() };

@@ -7,7 +7,7 @@ import { AdminPort } from '../admin/admin-port.ts';
 import { ConnectionLimit } from '../clients/connection-limit.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
 import type { Config } from '../config/config.ts';
-import { certificateFolder } from '../listen/acme/acme-folder.ts';
+import { certificateOrders } from '../listen/acme/acme-folder.ts';
 import { buildServer, listenAlone, listenOn } from '../listen/http-server.ts';
 import { addCertificateGauge, openCertificates } from '../listen/tls/open-tls.ts';
 import { TlsListener } from '../listen/tls/tls-listener.ts';
@@ -58,8 +58,9 @@ export function openPorts(
   const { config, log, metrics, admissions, wallClock } = context;
   const certificates = openCertificates(config, log, wallClock);
   const server = buildServer(config, log, () => front?.port ?? 0);
+  const orders = certificateOrders(config);
   const front =
-    certificates === undefined ? undefined : new TlsListener(server.server, certificates);
+    certificates === undefined ? undefined : new TlsListener(server.server, certificates, orders);
   if (front !== undefined) transfers.onDrain(() => front.goAway());
   const connections = openLimit(context, isTrusted);
   admissions.measure('connections', {
@@ -83,8 +84,7 @@ export function openPorts(
   auth.onVerified = trust;
   if (commandAuth !== undefined) commandAuth.onVerified = trust;
   if (certificates !== undefined) addCertificateGauge(metrics, certificates);
-  const orders = certificateFolder(config);
-  const failures = () => orders?.state().failed.count ?? 0;
+  const failures = () => orders?.folder.state().failed.count ?? 0;
   const help = 'Orders of a certificate that have failed since the last one that has not';
   metrics.gauge('certificate_order_failures', help, failures, 'max');
   const { adminPort: port, adminHost: host } = config;

@@ -11,7 +11,7 @@ import type { Exchanges } from '../clients/exchanges.ts';
 import type { DepotAdministration } from '../depot/administration.ts';
 import type { Figures } from '../figures/dashboard-figures.ts';
 import type { Downloads } from '../figures/download-counter.ts';
-import { certificateFolder } from '../listen/acme/acme-folder.ts';
+import { certificateOrders } from '../listen/acme/acme-folder.ts';
 import { DEPOT_ROUTE, isBehindBody, NEAR_ROUTE, PREFIXED_ROUTE } from '../listen/http-server.ts';
 import { guardLocal } from '../listen/isolation.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
@@ -121,8 +121,7 @@ export async function addRoutes(
     link,
     now,
   };
-  const folder = certificateFolder(config);
-  await server.register(acmeRoutes, { folder });
+  await server.register(acmeRoutes, { folder: certificateOrders(config)?.folder });
   await server.register(ownRoutes, own);
   const { client, records, onOriginBytes } = files;
   const check = new LinkCheck({ client, policy, records, admissions, now, onOriginBytes });

@@ -29,7 +29,9 @@ test('an order that is ended lets its request go, and sends no other', async () 
   const directory = `http://127.0.0.1:${port}/directory`;
   const asked = once(authority, 'request') as Promise<[IncomingMessage]>;
   const { signal } = end;
-  const options = { name: 'edge.example', directory, contact: undefined, folder, signal };
+  const challenges = ['http-01'] as const;
+  const own = { name: 'edge.example', directory, contact: undefined, folder };
+  const options = { ...own, challenges, signal };
   const order = orderCertificate(options).catch((error: unknown) => error);
   const [request] = await asked;
   const others: unknown[] = [];

@@ -1,6 +1,7 @@
-/** Orders one certificate by ACME (RFC 8555), with the challenge HTTP-01. */
+/** Orders one certificate by ACME (RFC 8555), with the challenge HTTP-01 or TLS-ALPN-01 (RFC 8737). */
 
-import type { Client } from 'acme-client';
+import type { ChallengeType } from '@millrace/shared/cdn/upkeep/certificate-plan';
+import type { Authorization, Client } from 'acme-client';
 import type { AcmeFolder } from './acme-folder.ts';
 
 export interface OrderOptions {
@@ -8,6 +9,8 @@ export interface OrderOptions {
   readonly directory: string;
   readonly contact: string | undefined;
   readonly folder: AcmeFolder;
+  /** Challenges that this edge can meet, the one to prefer first. */
+  readonly challenges: readonly ChallengeType[];
   /** Certificate that the new one replaces, as `certificateId` names it (RFC 9773 5). */
   readonly replaces?: string | undefined;
   /** Ends the order: no request of it goes out any more. */
@@ -42,7 +45,7 @@ export async function orderCertificate(o: OrderOptions): Promise<Ordered> {
 }
 
 async function order(o: OrderOptions): Promise<Ordered> {
-  const { name, directory: directoryUrl, contact, folder, replaces, signal } = o;
+  const { name, directory: directoryUrl, contact, folder, challenges, replaces, signal } = o;
   const { Client, crypto } = await loadClient();
   const accountKey = await folder.accountKey(() => crypto.createPrivateEcdsaKey());
   const client = new Client({ directoryUrl, accountKey });
@@ -58,14 +61,21 @@ async function order(o: OrderOptions): Promise<Ordered> {
   const cert = await client.auto({
     csr,
     termsOfServiceAgreed: true,
-    challengePriority: ['http-01'],
+    challengePriority: [...challenges],
     // This machine may not reach itself by its public name.
     skipChallengeVerification: true,
-    challengeCreateFn: async (_authz, { token }, answer) => {
+    challengeCreateFn: async (authz, { type, token }, answer) => {
       signal.throwIfAborted();
-      await folder.putAnswer(token, answer);
+      // The client takes another one where none of these is offered.
+      if (!challenges.includes(type as ChallengeType)) {
+        throw new Error(`the authority does not offer ${challenges.join(' or ')}`);
+      }
+      if (type === 'http-01') return folder.putAnswer(token, answer);
+      const { key, cert } = await alpnPair(authz, answer);
+      await folder.putChallenge(`${key}${cert}`);
     },
-    challengeRemoveFn: (_authz, { token }) => folder.removeAnswer(token),
+    challengeRemoveFn: (_authz, { type, token }) =>
+      type === 'http-01' ? folder.removeAnswer(token) : folder.removeChallenge(),
   });
   return { key: key.toString(), cert };
 }
@@ -91,13 +101,17 @@ async function openAccount(client: Client, contact: string | undefined): Promise
  * authority asks the edge itself.
  */
 export async function standIn(name: string): Promise<Ordered> {
+  return alpnPair({ identifier: { type: 'dns', value: name } }, '');
+}
+
+/** Makes the certificate by which a challenge at the port for TLS is met (RFC 8737 3). */
+async function alpnPair(
+  authz: Pick<Authorization, 'identifier'>,
+  answer: string,
+): Promise<Ordered> {
   const { crypto } = await loadClient();
-  const authz = { identifier: { type: 'dns', value: name } };
-  const [key, cert] = await crypto.createAlpnCertificate(
-    authz as Parameters<typeof crypto.createAlpnCertificate>[0],
-    '',
-    await crypto.createPrivateEcdsaKey(),
-  );
+  const key = await crypto.createPrivateEcdsaKey();
+  const [, cert] = await crypto.createAlpnCertificate(authz as Authorization, answer, key);
   return { key: key.toString(), cert: cert.toString() };
 }
 

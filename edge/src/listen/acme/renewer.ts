@@ -9,6 +9,8 @@ import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
 import {
   askAfter,
+  challengesFor,
+  countEarly,
   NO_FAILURES,
   nextOrder,
   type RenewalWindow,
@@ -26,6 +28,8 @@ export interface RenewerOptions {
   readonly directory: string;
   readonly contact: string | undefined;
   readonly files: CertificateFiles;
+  /** True if the edge has a port without TLS, for HTTP-01. */
+  readonly hasPlainPort: boolean;
   readonly log: Log;
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
@@ -70,6 +74,8 @@ export class CertificateRenewer {
   async prepare(): Promise<void> {
     const { files, name } = this.#options;
     await this.#folder.create();
+    // A process that was killed leaves its challenge behind.
+    await this.#folder.removeChallenge();
     if (exists(files.cert) && exists(files.key) && !isTornApart(files)) return;
     await this.#write(await standIn(name));
   }
@@ -87,35 +93,40 @@ export class CertificateRenewer {
   }
 
   async #look(): Promise<void> {
-    const { wallClock, log, name, files } = this.#options;
+    const { wallClock, log, name, files, hasPlainPort } = this.#options;
     if (this.#ordering || this.#asking) return;
     await this.#askAuthority();
-    const { failed } = this.#folder.state();
-    const window = this.#advice?.window;
-    if (wallClock() < nextOrder(validity(files, name), failed, () => this.#draw, window)) return;
+    const { failed, early } = this.#folder.state();
+    const replaced = validity(files, name);
+    const advised = { window: this.#advice?.window, early };
+    if (wallClock() < nextOrder(replaced, failed, () => this.#draw, advised)) return;
     this.#ordering = true;
     this.#end = new AbortController();
     const { signal } = this.#end;
     // After a failure, which may be about the earlier certificate, an order does without it.
     const replaces =
       failed.count === 0 && this.#advice?.isGiven === true ? this.#advice.id : undefined;
-    const own = { folder: this.#folder, replaces, signal };
+    const challenges = challengesFor(hasPlainPort, failed.count);
+    const own = { folder: this.#folder, challenges, replaces, signal };
     const order = orderCertificate({ ...this.#options, ...own });
     try {
       log.info({ name }, 'a certificate is ordered');
       await this.#write(await within(MAX_ORDER_MS, order, this.#end));
       const nextAt = nextOrder(validity(files, name), NO_FAILURES, () => this.#draw);
-      await this.#folder.putState({ failed: NO_FAILURES, nextAt });
+      const now = { failed: NO_FAILURES, early: countEarly(early, replaced, wallClock()) };
+      await this.#folder.putState({ ...now, nextAt });
       log.info({ name }, 'a certificate has come');
     } catch (error) {
       const reason = (error as Error).message.slice(0, 500);
       const state = { count: failed.count + 1, at: wallClock() };
       const nextAt = nextOrder(validity(files, name), state, () => this.#draw);
       const when = new Date(nextAt).toISOString();
-      await this.#folder.putState({ failed: state, reason, nextAt }).catch((thrown: unknown) => {
-        // Without its state, a restart would order at once, and again.
-        log.error({ reason: String(thrown) }, 'the state of the orders cannot be written');
-      });
+      await this.#folder
+        .putState({ failed: state, early, reason, nextAt })
+        .catch((thrown: unknown) => {
+          // Without its state, a restart would order at once, and again.
+          log.error({ reason: String(thrown) }, 'the state of the orders cannot be written');
+        });
       log.error({ name, reason, failures: state.count, next: when }, 'no certificate has come');
     } finally {
       // The next order waits for the end of a late one: the client has room for one.
@@ -148,7 +159,8 @@ export class CertificateRenewer {
       this.#advice = { id, window: advice?.window, isGiven, askAt: askAt(advice?.againMs) };
       if (!isGiven) return;
       const state = this.#folder.state();
-      const next = nextOrder(valid, state.failed, () => this.#draw, advice.window);
+      const advised = { window: advice.window, early: state.early };
+      const next = nextOrder(valid, state.failed, () => this.#draw, advised);
       await this.#folder.putState({ ...state, nextAt: next });
       log.info({ name, next: new Date(next).toISOString() }, 'the authority says when to renew');
     } catch (error) {
@@ -222,8 +234,9 @@ async function within<T>(ms: Millis, work: Promise<T>, end: AbortController): Pr
 /** Makes the renewer of the edge's certificate; undefined if the edge orders none. */
 export function openRenewer(config: Config, log: Log): CertificateRenewer | undefined {
   const { acmeName: name, acmeDirectory: directory, acmeContact: contact } = config;
-  const { tlsCert: cert, tlsKey: key } = config;
+  const { tlsCert: cert, tlsKey: key, httpPort } = config;
   if (name === undefined || cert === undefined || key === undefined) return undefined;
   const wallClock = () => Date.now();
-  return new CertificateRenewer({ name, directory, contact, files: { cert, key }, log, wallClock });
+  const own = { name, directory, contact, files: { cert, key }, log, wallClock };
+  return new CertificateRenewer({ ...own, hasPlainPort: httpPort !== undefined });
 }

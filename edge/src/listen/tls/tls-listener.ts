@@ -10,6 +10,8 @@ import type { TLSSocket } from 'node:tls';
 import { secureContextOptions } from '@millrace/shared/node/tls/certificate';
 import type { CertificateWatch } from '@millrace/shared/node/tls/certificate-watch';
 import type { ConnectionLimit } from '../../clients/connection-limit.ts';
+import type { CertificateOrders } from '../acme/acme-folder.ts';
+import { answerChallenges } from '../acme/tls-challenge.ts';
 import { handleClientErrors } from '../client-errors.ts';
 import { H1_LIMITS, HANDSHAKE_MS, KEEP_ALIVE_MS, LISTEN_BACKLOG } from '../http-limits.ts';
 import { holdContinue } from '../uploads.ts';
@@ -20,10 +22,14 @@ export class TlsListener {
   readonly #h2: H2Sessions;
   readonly #certificates: CertificateWatch;
 
-  /** @param main gets the requests */
+  /**
+   * @param main gets the requests
+   * @param orders answered for at this port, if the edge orders its certificate
+   */
   constructor(
     main: { emit(event: 'request', req: unknown, res: unknown): boolean },
     certificates: CertificateWatch,
+    orders?: CertificateOrders,
   ) {
     this.#certificates = certificates;
     this.#h2 = new H2Sessions((req, res) => main.emit('request', req, res));
@@ -34,6 +40,7 @@ export class TlsListener {
       ...H1_LIMITS,
       keepAliveTimeout: KEEP_ALIVE_MS,
     });
+    if (orders !== undefined) answerChallenges(this.#server, orders);
     this.#server.on('request', (req, res) => main.emit('request', req, res));
     holdContinue(this.#server, (req, res) => main.emit('request', req, res));
     handleClientErrors(this.#server, 'secureConnection');
