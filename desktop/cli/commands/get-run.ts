@@ -113,7 +113,7 @@ async function getOne(
     for (const request of await requestsFor(text, asked, context)) {
       const shown = withoutLogin(request.urls[0] as string);
       // A document describes files, not pages that have one.
-      const resolved = looksLikeMetalinkName(text) ? undefined : await resolveLinks(request, way);
+      const resolved = describesFiles(text) ? undefined : await resolveLinks(request, way);
       const error = await run(resolved?.request ?? request, shown, way, { resolved });
       failure ??= error;
       if (context.signal.aborted) break;

@@ -25,7 +25,7 @@ import type { Change, NewDownload } from './download-schema.ts';
 import { removeLeftJournals } from './left-journals.ts';
 import { Line } from './line.ts';
 import { Renewals } from './renewals.ts';
-import { ResolvedLinks } from './resolved-links.ts';
+import { ResolvedLinks } from '../resolvers/resolved-links.ts';
 
 export interface ManagerOptions
   extends Omit<QueueRunnerOptions, 'records' | 'renew'>,

@@ -12,7 +12,7 @@ import { canPin } from '@millrace/shared/http/fields/validators';
 import type { DownloadRecord } from '../store/record.ts';
 import type { NewDownload } from './download-schema.ts';
 import type { Manager } from './manager.ts';
-import type { AskedDownload, ResolvedDownload } from './resolved-links.ts';
+import type { AskedDownload, ResolvedDownload } from '../resolvers/resolved-links.ts';
 
 /** Longest time for all links of a call, in milliseconds. */
 const PROBE_MS = 10_000;

@@ -25,7 +25,7 @@ export const DOWNLOAD_ERRORS = {
     title: 'The torrent names no web server that has the file',
     advice:
       'Use a torrent client, or give a URL of the file with --mirror: the torrent will check what it sends.',
-    },
+  },
   'resolver-failed': {
     status: 502,
     ...means('download', 'anew', 'kept'),
