@@ -18,6 +18,7 @@ import type {
 } from '../engine/queue/contract.ts';
 import { HostMemory } from '../engine/queue/host-memory.ts';
 import { SharedRate } from '../engine/queue/shared-rate.ts';
+import type { Resolvers } from '../engine/resolvers/resolvers.ts';
 import { Settings } from '../engine/settings/settings.ts';
 import { damageTeller } from '../engine/store/damaged-rows.ts';
 import { openDatabase } from '../engine/store/database.ts';
@@ -128,13 +129,15 @@ export class FakeDaemon {
   readonly movedPartials: string[][] = [];
   /** Stands in for the comparison with a new link; undefined: every link is the file's. */
   readonly #proveLink: ProveLink | undefined;
+  readonly #resolvers: (() => Resolvers) | undefined;
   now = T0;
   db!: DatabaseSync;
   manager!: Manager;
   downloadLogs!: DownloadLogs;
 
-  constructor(proveLink?: ProveLink) {
+  constructor(proveLink?: ProveLink, resolvers?: () => Resolvers) {
     this.#proveLink = proveLink;
+    this.#resolvers = resolvers;
     this.open();
   }
 
@@ -170,6 +173,7 @@ export class FakeDaemon {
       createDownload,
       dir: this.folder,
       ...(this.#proveLink === undefined ? {} : { proveLink: this.#proveLink }),
+      ...(this.#resolvers === undefined ? {} : { resolvers: this.#resolvers() }),
       now,
       random: () => 0.5,
     });

@@ -304,9 +304,9 @@ export class QueueRunner {
     const { again, resolved } = onExpired(before, storedBytes);
     this.#records.update(gid, { options: { ...options, resolved } });
     if (!again) return false;
-    this.#records.emit({ kind: 'note', gid, ...noteOf('resolves-again', { name: before.by }) });
     this.#records.queue.requeue(gid);
     this.#records.update(gid, { state: 'queued', error: undefined });
+    this.#records.emit({ kind: 'note', gid, ...noteOf('resolves-again', { name: before.by }) });
     return true;
   }
 

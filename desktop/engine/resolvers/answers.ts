@@ -65,8 +65,8 @@ const format = z.object({
   height: z.number().nullish(),
   filesize: length.nullish().catch(undefined),
   format_note: text,
-  fragments: z.unknown(),
-  has_drm: z.unknown(),
+  fragments: z.unknown().optional(),
+  has_drm: z.unknown().optional(),
   http_headers: z.record(z.string(), z.string()).nullish(),
 });
 const ytDlp = format.extend({
