@@ -24,3 +24,20 @@ test('a digest that somebody vouches for is compared, though a server states a s
   const good = new FileCheck([...statements, { by: 'a list', digests: [right] }], right);
   expect(await good.whole(file, BODY.length, undefined)).toMatchObject({ algorithm: 'sha512' });
 });
+
+test('says how many bytes have no digest, unless the whole file has one', () => {
+  const pieces = { algorithm: 'sha1', pieceBytes: 10, hexes: ['a', 'b'] } as const;
+  const unproven = (of: object, digests: Digest[] = []) =>
+    new FileCheck([{ by: 'a torrent', digests, pieces: [{ ...pieces, ...of }] }]).unproven(35);
+  expect(unproven({ from: 3 })).toBe(15);
+  // The last piece is shorter.
+  expect(unproven({ from: 20 })).toBe(20);
+  expect(unproven({ from: 0, hexes: [] })).toBe(35);
+  expect(unproven({ from: 3 }, [digestOf('sha1', BODY)])).toBe(0);
+  const whole = { ...pieces, hexes: ['a', 'b', 'c', 'd'] };
+  const both = new FileCheck([
+    { by: 'a torrent', pieces: [{ ...pieces, algorithm: 'sha256', from: 3 }] },
+    { by: 'a Metalink', pieces: [whole] },
+  ]);
+  expect(both.unproven(35)).toBe(0);
+});

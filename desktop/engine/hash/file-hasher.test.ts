@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { RangeSet } from '@millrace/shared/base/byte-range';
 import { seededRandom } from '@millrace/shared/base/clock';
-import type { DigestAlgorithm } from '@millrace/shared/base/digest';
+import type { DigestAlgorithm, PieceDigests } from '@millrace/shared/base/digest';
+import * as torrents from '@millrace/shared/download/torrent/testing/torrents';
+import { parseTorrent } from '@millrace/shared/download/torrent/torrent';
 import { FileHasher, type HashedFile } from './file-hasher.ts';
 
 const CONTENT = Buffer.from(Array.from({ length: 100_000 }, (_, i) => (i * 31 + (i >> 8)) & 0xff));
@@ -112,6 +114,41 @@ describe('FileHasher', () => {
   test('gives an empty file a digest', async () => {
     const { hasher } = await setUp('sha256');
     expect((await hasher.finish(0))[0]?.hex).toBe(hexOf('sha256', Buffer.alloc(0)));
+  });
+
+  test('finds wrong pieces that begin inside of the file', async () => {
+    const { file, hasher } = await setUp();
+    const damaged = Buffer.from(CONTENT);
+    // The last byte before the first piece, one in a piece, and the first one after the last piece.
+    for (const at of [499, 7500, 14_500]) damaged.writeUInt8(damaged.readUInt8(at) ^ 1, at);
+    await file.store(0, CONTENT.length, damaged);
+    const hexes = [500, 7500].map((at) => hexOf('sha1', CONTENT.subarray(at, at + 7000)));
+    const pieces = { algorithm: 'sha1', pieceBytes: 7000, hexes, from: 500 } as const;
+    expect(await hasher.badPieces(pieces, CONTENT.length)).toEqual([{ start: 7500, end: 14_500 }]);
+  });
+
+  test.each([
+    ['two blocks in a piece', 32 * 1024, torrents.SEVERAL_V2, 0],
+    ['a file of less than a block', 16 * 1024, torrents.SEVERAL_V2, 1],
+    ['more pieces than a power of two', 32 * 1024, torrents.SEVERAL_V2, 2],
+    ['a block in a piece', 16 * 1024, torrents.SEVERAL_HYBRID, 2],
+  ])('finds wrong pieces of trees: %s', async (_, pieceBytes, { document }, place) => {
+    const [name, length] = torrents.FILES[place] as (typeof torrents.FILES)[number];
+    const { files } = parseTorrent(document, (algorithm, bytes) =>
+      createHash(algorithm).update(bytes).digest(),
+    );
+    const pieces = files.find((one) => one.name === `folder/${name}`)?.pieces[0];
+    expect(pieces).toMatchObject({ pieceBytes, tree: true });
+    const right = Buffer.from(torrents.contentOf(place, length));
+    const { file, hasher } = await setUp();
+    await file.store(0, length, right);
+    expect(await hasher.badPieces(pieces as PieceDigests, length)).toEqual([]);
+    right.writeUInt8(right.readUInt8(length - 1) ^ 1, length - 1);
+    await file.store(0, length, right);
+    const start = Math.floor((length - 1) / pieceBytes) * pieceBytes;
+    expect(await hasher.badPieces(pieces as PieceDigests, length)).toEqual([
+      { start, end: length },
+    ]);
   });
 
   test('finds wrong pieces, the shorter last one too', async () => {

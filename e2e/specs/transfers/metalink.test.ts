@@ -97,12 +97,12 @@ test('a malformed document is refused, with the line at fault', async () => {
   expect(result.stderr).toMatch(/line 2/);
 });
 
-/** Damages one byte of a file, whoever asks for it. */
-function damagedAt(at: number) {
+/** Changes one byte of each answer of a server that has it, if it is to lie. */
+function damageAt(at: number, lies: () => boolean) {
   return (bytes: Buffer, start: number) => {
+    if (at < start || at >= start + bytes.length || !lies()) return bytes;
     const sent = Buffer.from(bytes);
-    if (at >= start && at < start + sent.length)
-      sent[at - start] = (sent[at - start] as number) ^ 1;
+    sent[at - start] = (sent[at - start] as number) ^ 1;
     return sent;
   };
 }
@@ -113,14 +113,43 @@ test.each([
   ['1 and 2', torrents.SINGLE_HYBRID],
 ])('a wrong piece of a torrent of version %s comes from another web seed', async (_, made) => {
   const body = Buffer.from(torrents.contentOf(9, torrents.ONE_BYTES));
+  // Whoever is asked for the byte first sends a wrong one from then on.
+  let liar: FileServer | undefined;
+  const damageOf = (server: FileServer) =>
+    damageAt(20_000, () => {
+      liar ??= server;
+      return liar === server;
+    });
   const seeds = [one.url('/x/one.bin'), two.url('/y/')];
-  one.add('/x/one.bin', { body, damage: damagedAt(20_000) });
-  two.add('/y/one.bin', { body });
+  one.add('/x/one.bin', { body, damage: damageOf(one) });
+  two.add('/y/one.bin', { body, damage: damageOf(two) });
   await writeFile(path('t.torrent'), torrents.withSeeds(made.document, seeds));
   const result = await runCli(['get', path('t.torrent'), '-d', path('.')]);
   expect(result).toMatchObject({ code: 0 });
   expect(result.stderr + result.stdout).toMatch(/1 pieces do not match their checksum/);
   expect(sha256(await readFile(path('one.bin')))).toBe(sha256(body));
+});
+
+test('a file of several says how many of its bytes share a piece with another file', async () => {
+  const seeds = [one.url('/x/')];
+  torrents.FILES.forEach(([name, size], place) => {
+    const body = Buffer.from(torrents.contentOf(place, size));
+    // One byte of a piece that the last file has for itself is wrong at first.
+    let sent = 0;
+    const damage = damageAt(30_000, () => place === 2 && sent++ === 0);
+    one.add(`/x/folder/${encodeURI(name)}`, { body, damage });
+  });
+  await writeFile(path('t.torrent'), torrents.withSeeds(torrents.SEVERAL_V1.document, seeds));
+  const { code, stderr, stdout } = await runCli(['get', path('t.torrent'), '-d', path('.')]);
+  expect(code).toBe(0);
+  expect(stderr + stdout).toMatch(/1 pieces do not match their checksum/);
+  const notes = [...(stderr + stdout).matchAll(/(\S+ \S+) at the edges of the file/g)];
+  // Of 40000 bytes two pieces of 16384 are its own, of 100 none, of 70000 all from 9052 on.
+  expect(notes.map(([, bytes]) => bytes)).toEqual(['7.06 KiB', '100 B', '8.84 KiB']);
+  for (const [place, [name, size]] of torrents.FILES.entries()) {
+    const right = sha256(Buffer.from(torrents.contentOf(place, size)));
+    expect(sha256(await readFile(path(`folder/${name}`)))).toBe(right);
+  }
 });
 
 test('a magnet link leads to the torrent that it names, and to no other', async () => {
