@@ -12,6 +12,7 @@ import {
   type Resolved,
 } from '@millrace/shared/download/resolve/resolved';
 import { type Records, targetOf } from '../queue/records.ts';
+import type { Resolver } from '../resolvers/resolver-list.ts';
 import type { Found, Resolvers } from '../resolvers/resolvers.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import { inParallel } from '../sync/in-parallel.ts';
@@ -45,6 +46,11 @@ export class ResolvedLinks {
 
   constructor(options: ResolvedLinksOptions) {
     this.#options = options;
+  }
+
+  /** Returns the resolvers of this user. @throws MillraceError `state-unusable` */
+  async list(): Promise<readonly Resolver[]> {
+    return (await this.#options.resolvers?.list()) ?? [];
   }
 
   /**
