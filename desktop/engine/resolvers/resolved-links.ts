@@ -16,6 +16,7 @@ import { MAX_URLS, type NewDownload } from '../downloads/download-schema.ts';
 import { type Records, targetOf } from '../queue/records.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import { inParallel } from '../sync/in-parallel.ts';
+import type { Resolver } from './resolver-list.ts';
 import type { Found, Resolvers } from './resolvers.ts';
 
 /** Longest time for the links of one call, in milliseconds, and links that are asked about at a time. */
@@ -45,6 +46,11 @@ export class ResolvedLinks {
 
   constructor(options: ResolvedLinksOptions) {
     this.#options = options;
+  }
+
+  /** Returns the resolvers of this user. @throws MillraceError `state-unusable` */
+  async list(): Promise<readonly Resolver[]> {
+    return (await this.#options.resolvers?.list()) ?? [];
   }
 
   /**

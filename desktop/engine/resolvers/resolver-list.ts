@@ -49,7 +49,7 @@ const resolver = z.strictObject({
     .max(MAX_PATTERNS),
   /** Longest time that it may run. */
   seconds: z.number().int().min(1).max(MAX_RESOLVER_SECONDS).default(RESOLVER_SECONDS),
-  /** What it prints: our own answer, or what yt-dlp prints. */
+  /** Form of its output: our own, or yt-dlp's. */
   prints: z.enum(['answer', 'yt-dlp']).default('answer'),
 });
 

@@ -229,7 +229,7 @@ describe('the list of resolvers', () => {
   });
 
   test.each<[string, Partial<Resolver>]>([
-    ['a pattern that is none', { patterns: ['a b'] }],
+    ['a pattern with a blank', { patterns: ['a b'] }],
     ['a program by a relative path', { args: ['./resolver'] }],
     ['no program', { args: [] }],
     ['a name with blanks', { name: 'a b' }],

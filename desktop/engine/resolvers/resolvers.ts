@@ -20,7 +20,7 @@ export interface Found {
   readonly answer: ResolverAnswer;
 }
 
-/** What is asked. */
+/** A question to a resolver. */
 export interface Question {
   readonly url: string;
   /** Name of a resolver; false: none is asked; undefined: the first one that is for the URL. */
@@ -44,6 +44,11 @@ export class Resolvers {
   constructor(state: string, clock: () => number = () => performance.now()) {
     this.#state = state;
     this.#clock = clock;
+  }
+
+  /** Reads the resolvers. @throws MillraceError `state-unusable` */
+  list(): Promise<readonly Resolver[]> {
+    return readResolvers(this.#state);
   }
 
   /** Ends all programs. */
@@ -87,7 +92,7 @@ export class Resolvers {
   }
 
   async #find(url: string, wanted: string | undefined): Promise<Resolver | undefined> {
-    const all = await readResolvers(this.#state);
+    const all = await this.list();
     if (wanted === undefined) return all.find(({ patterns }) => isOfPatterns(url, patterns));
     const named = all.find(({ name }) => name === wanted);
     const found = named ?? (wanted === YT_DLP.name ? YT_DLP : undefined);

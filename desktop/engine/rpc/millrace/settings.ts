@@ -32,6 +32,10 @@ export function settingMethods({ manager, local }: MillraceOptions): [string, Me
       changeSettings(manager, change);
       return all();
     },
+    'millrace.getResolvers': async () => {
+      const all = await manager.resolvedLinks.list();
+      return { resolvers: all.map(({ name, args, patterns }) => ({ name, args, patterns })) };
+    },
     'millrace.getSystemProxy': () => systemProxyState(process.env),
     'millrace.getLimits': limits,
     'millrace.setLimits': ({ limit, concurrent, perHost, forgetHosts, forgetHost }) => {

@@ -52,6 +52,7 @@ export interface Placeholders {
   readonly 'add.curl.proxy': 'proxy';
   readonly 'add.probe.total.one': 'size' | 'n';
   readonly 'add.probe.total.other': 'size' | 'n';
+  readonly 'add.resolved': 'name';
   readonly 'add.metalink': 'name';
   readonly 'add.torrent': 'name';
   readonly 'add.metalink.mirrors.one': 'n';

@@ -55,6 +55,8 @@ const OWN: Readonly<Record<MethodName, RemoteRule>> = {
   'millrace.previewImport': 'places',
   'millrace.import': 'places',
   'millrace.getSettings': 'yes',
+  // Programs of the daemon's machine.
+  'millrace.getResolvers': 'never',
   'millrace.getSystemProxy': 'yes',
   'millrace.setSettings': 'person',
   'millrace.getLimits': 'yes',

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import {
   categories,
   learnedLimits as limits,
+  resolvers,
   schedule,
   appSettings as settings,
   systemProxy,
@@ -23,6 +24,12 @@ export const SETTINGS_ROWS = {
     summary: 'Changes settings; lists are replaced as a whole.',
     params: settingsChange,
     result: settings,
+  },
+  'millrace.getResolvers': {
+    summary:
+      'Shows the programs that find links to files. The command line sets them up, no method does. Only on the daemon’s own machine.',
+    params: nothing,
+    result: resolvers,
   },
   'millrace.getSystemProxy': {
     summary: 'Shows what environment and system say about proxies.',

@@ -118,3 +118,13 @@ export const learnedLimits = named('Limits', 'The limits, and those learned of h
   perHost: count.optional().describe('Downloads at a time from one host; absent: no limit.'),
   hosts: z.array(learnedHost).describe('Hosts whose learned limit is still valid.'),
 });
+
+export const resolvers = named('Resolvers', 'Programs of the user that find links to files.', {
+  resolvers: z.array(
+    named('Resolver', 'A program that finds links to files.', {
+      name: z.string(),
+      args: z.array(z.string()).describe('Program and arguments.'),
+      patterns: z.array(z.string()).describe('Links that it is for.'),
+    }),
+  ),
+});

@@ -16,6 +16,7 @@ import type {
   learnedHost,
   learnedLimits,
   limitsView,
+  resolvers,
   schedule,
   scheduleNow,
   systemProxy,
@@ -43,6 +44,7 @@ export type AfterChoice = Shape<typeof afterChoice>;
 export type AfterCommand = Shape<typeof afterCommand>;
 export type AfterStep = Shape<typeof afterStep>;
 export type AfterSettings = Shape<typeof afterSettings>;
+export type Resolvers = Shape<typeof resolvers>;
 /** The schedule's present effect. */
 export type ScheduleNow = Shape<typeof scheduleNow>;
 export type ScheduleView = Shape<typeof schedule>;

@@ -18,7 +18,7 @@ interface LinkPattern {
   readonly path: string;
 }
 
-/** Reads a pattern. @returns undefined if it is none */
+/** Reads a pattern. @returns undefined for any other text */
 function readPattern(text: string): LinkPattern | undefined {
   if (text.length > MAX_PATTERN_CHARS) return undefined;
   const [, scheme, place = '', path] =
@@ -40,7 +40,7 @@ export function isLinkPattern(text: string): boolean {
   return readPattern(text) !== undefined;
 }
 
-/** Returns true if a link is of one of the patterns; texts that are none match nothing. */
+/** Returns true if a link is of one of the patterns; texts that are no patterns match nothing. */
 export function isOfPatterns(link: string, patterns: readonly string[]): boolean {
   if (!URL.canParse(link)) return false;
   const url = new URL(link);

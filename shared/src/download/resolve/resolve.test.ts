@@ -50,7 +50,7 @@ describe('a pattern of links', () => {
   });
 
   test.each(['', 'a b', 'ftp://a', 'https://', '/path', 'a*.org', 'x'.repeat(600), '-a.org'])(
-    '%j is none, and matches nothing',
+    '%j is no pattern, and matches nothing',
     (text) => {
       expect(isLinkPattern(text)).toBe(false);
       expect(isOfPatterns('https://a.org/', [text])).toBe(false);

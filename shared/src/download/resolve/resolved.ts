@@ -18,7 +18,7 @@ export interface ResolverAnswer {
   /** Bytes of the file. */
   readonly length?: number | undefined;
   readonly digests: readonly Digest[];
-  /** Time from which on the links do not work, Unix milliseconds. */
+  /** End of the links, Unix milliseconds: later they do not work. */
   readonly expires?: Millis | undefined;
   /** Words for the user, such as which quality was chosen. */
   readonly note?: string | undefined;
@@ -32,7 +32,7 @@ export interface Resolved {
   readonly url: string;
   /** The links: the next answer takes their place. */
   readonly urls: readonly string[];
-  /** Time from which on the links do not work, Unix milliseconds. */
+  /** End of the links, Unix milliseconds: later they do not work. */
   readonly expires?: Millis | undefined;
   /** True: the links have expired, so the resolver is asked before the next run. */
   readonly stale?: boolean | undefined;
@@ -136,7 +136,7 @@ export function answered(asked: Asked, answer: ResolverAnswer): Answered {
   const known = new Set(digests.map(({ algorithm }) => algorithm));
   return {
     urls: [...new Set([...answer.urls, ...mirrors])],
-    // What a page of the internet names may not lead into the user's network.
+    // Links that a page of the internet names may not lead into the user's network.
     listed: isPublicHost(new URL(page).hostname) ? answer.urls : undefined,
     headers: { ...answer.headers, ...Object.fromEntries(own) },
     login: isOrigin ? asked.login : undefined,

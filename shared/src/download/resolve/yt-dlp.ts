@@ -1,7 +1,7 @@
 /**
  * Reads what `yt-dlp --dump-single-json` prints. Only a format that is one file behind one http(s)
  * link can be downloaded here: audio and video apart would have to be merged, and streams in
- * fragments (HLS, DASH) are no file.
+ * fragments (HLS, DASH) have no such link.
  */
 
 /** A format as yt-dlp describes it; other members do not matter here. */
@@ -20,7 +20,7 @@ export interface YtDlpFormat {
   readonly http_headers?: Readonly<Record<string, string>> | null | undefined;
 }
 
-/** What yt-dlp says of a page. A page with one file may have its members itself, without formats. */
+/** A page as yt-dlp describes it. A page with one file may have its members itself, without formats. */
 export interface YtDlpInfo extends YtDlpFormat {
   readonly _type?: string | null | undefined;
   readonly title?: string | null | undefined;

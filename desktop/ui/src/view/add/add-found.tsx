@@ -34,7 +34,7 @@ export function FoundLinks({ links, left, toggle, probed }: LinksProps) {
       {links.slice(0, shown).map(({ url, name, exnode, duplicate, options }) => (
         <Found
           key={url}
-          name={exnode ? text.t('add.exnode.link') : name}
+          name={exnode ? text.t('add.exnode.link') : (resolvedName(probed.get(url)) ?? name)}
           title={exnode ? url.replace(/#.*/s, '') : url}
           where={[
             ...probeWords(text, probed.get(url)),
@@ -58,12 +58,24 @@ export function FoundLinks({ links, left, toggle, probed }: LinksProps) {
   );
 }
 
-/** Says what a server told of a link. */
+/** Returns the name of the file that a resolver has found: the link has only that of a page. */
+function resolvedName(probed: ProbedLink | undefined): string | undefined {
+  return probed?.resolver === undefined ? undefined : probed.name;
+}
+
+/** Says what a server told of a link, and which resolver has found it. */
 function probeWords(text: Text, probed: ProbedLink | undefined): string[] {
   if (probed === undefined) return [];
-  const { length, type, resumable, problem } = probed;
-  if (problem !== undefined) return [text.error({ code: problem, message: problem }).title];
+  const { length, type, resumable, problem, resolver, said } = probed;
+  const found = [
+    ...(resolver === undefined ? [] : [text.t('add.resolved', { name: resolver })]),
+    ...(said === undefined ? [] : [said]),
+  ];
+  if (problem !== undefined) {
+    return [text.error({ code: problem, message: problem }).title, ...found];
+  }
   return [
+    ...found,
     length === undefined ? text.t('add.probe.noSize') : bytes(text, length),
     ...(type === undefined ? [] : [type]),
     text.t(resumable ? 'add.probe.resumable' : 'add.probe.once'),
