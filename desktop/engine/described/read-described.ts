@@ -57,7 +57,7 @@ export async function readDescribed(
   const { looksBencoded } = await import('@millrace/shared/download/torrent/bencode');
   if (looksBencoded(document)) {
     const { parseTorrent } = await import('@millrace/shared/download/torrent/torrent');
-    return ofTorrent(parseTorrent(document, hashOf), options);
+    return ofTorrent(parseTorrent(document, hashOf, { mirrors: options.mirrors }));
   }
   const head = Buffer.from(document.subarray(0, HEAD_BYTES)).toString('latin1');
   if (isMagnetLink(head)) return readMagnet(Buffer.from(document).toString(), options);
@@ -73,9 +73,10 @@ async function readMagnet(link: string, options: DescribedOptions): Promise<Desc
   for (const url of magnet.torrents) {
     try {
       const document = await fetchDocument(TORRENT, url, options.signal, options.proxy, true);
-      const torrent = parseTorrent(document, hashOf);
+      const { seeds } = magnet;
+      const torrent = parseTorrent(document, hashOf, { mirrors: options.mirrors, seeds });
       checkInfoHash(magnet, torrent);
-      return ofTorrent(torrent, options, magnet.seeds);
+      return ofTorrent(torrent);
     } catch (error) {
       options.signal.throwIfAborted();
       if (!isMillraceError(error)) throw error;
@@ -89,21 +90,8 @@ async function readMagnet(link: string, options: DescribedOptions): Promise<Desc
   throw new MillraceError('no-web-seed', 'the magnet link has no address of a web server');
 }
 
-/** Adds the web servers of a magnet link, and those of the user, to the files of a torrent. */
-function ofTorrent(
-  { files, at }: Torrent,
-  { mirrors = [] }: DescribedOptions,
-  seeds: readonly string[] = [],
-): Described {
-  const further = [...seeds, ...mirrors].map(at);
-  return {
-    files: files.map((file, index) => {
-      const urls = further.map((all) => all[index]).filter((url) => url !== undefined);
-      return { ...file, replicas: [...file.replicas, ...urls.map(replicaAt)] };
-    }),
-    named: new Set(mirrors.flatMap(at)),
-    together: files.length > 1,
-  };
+function ofTorrent({ files, named }: Torrent): Described {
+  return { files, named, together: files.length > 1 };
 }
 
 function withMirrors(

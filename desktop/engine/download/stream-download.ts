@@ -3,7 +3,8 @@
 import { basename } from 'node:path';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Note } from '@millrace/shared/base/notes';
-import { noteOfError } from '@millrace/shared/base/notes';
+import { noteOf, noteOfError } from '@millrace/shared/base/notes';
+import { formatBytes } from '@millrace/shared/base/units';
 import type { Statement } from '@millrace/shared/download/metalink/description-merge';
 import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
 import { FileCheck } from '../hash/file-check.ts';
@@ -68,7 +69,11 @@ async function checkWhole(
   const checked = await target.check(check, length, vouching);
   if (!check.needed) return checked;
   const bad = await check.badPieces(target.hasher, length, context.signal);
-  if (bad.length === 0) return checked;
+  if (bad.length === 0) {
+    const bytes = check.unproven(length);
+    if (bytes > 0) report.note(noteOf('not-all-checked', { bytes: formatBytes(bytes) }));
+    return checked;
+  }
   await target.discard();
   throw new MillraceError('checksum-mismatch', `${bad.length} pieces have another digest`);
 }

@@ -221,7 +221,7 @@ describe("aria2's answers", () => {
     expect(waiting[0]).toEqual({ gid });
     expect(urls).toEqual(
       ['a.bin', 'inside/b%20c.bin', 'z.bin'].map((name) =>
-        ['a', 'b'].map((host) => `http://${host}.example/folder/${name}`),
+        ['b', 'a'].map((host) => `http://${host}.example/folder/${name}`),
       ),
     );
     const alone = Buffer.from(SEVERAL_V1.document).toString('base64');

@@ -3,8 +3,10 @@
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import * as torrents from '@millrace/shared/download/torrent/testing/torrents';
 import { fetchAll, openResponse } from '../../fixtures/clients/http-client.ts';
 import { sha256 } from '../../fixtures/origins/content.ts';
+import { FileServer } from '../../fixtures/origins/file-server.ts';
 import type { View } from '../../fixtures/programs/daemon.ts';
 import { isAlive } from '../../fixtures/programs/daemon-cli.ts';
 import { type Added, DaemonCliStage } from '../../fixtures/stages/daemon-cli-stage.ts';
@@ -208,6 +210,21 @@ describe('adding', () => {
     expect(await stage.add(file)).toMatchObject({ name: 'named.bin' });
     expect((await stage.cli.run('watch', '--until-done')).code).toBe(0);
     expect(await digestOf(join(stage.cli.downloads, 'named.bin'))).toBe(origin.digest(url));
+  });
+
+  test('takes a torrent from a file, with a web server that the user knows', async () => {
+    await stage.cli.startDaemon();
+    const server = await FileServer.start();
+    const body = Buffer.from(torrents.contentOf(9, torrents.ONE_BYTES));
+    const mirror = server.add('/elsewhere.bin', { body });
+    const file = join(stage.folder, 'one.torrent');
+    await writeFile(file, torrents.SINGLE_V2.document);
+    const refused = await stage.cli.run('add', file);
+    expect([refused.code, refused.stderr]).toEqual([7, expect.stringMatching(/torrent client/)]);
+    expect(await stage.add(file, '--mirror', mirror)).toMatchObject({ name: 'one.bin' });
+    expect((await stage.cli.run('watch', '--until-done')).code).toBe(0);
+    expect(await digestOf(join(stage.cli.downloads, 'one.bin'))).toBe(sha256(body));
+    await server.stop();
   });
 
   test('takes a list that another daemon has exported', async () => {

@@ -157,7 +157,7 @@ describe('adding', () => {
     const details = await Promise.all(gids.map((gid) => call('millrace.status', { gid })));
     expect(details.map(({ urls, dir }) => ({ urls, dir }))).toEqual(
       ['a.bin', 'z.bin'].map((name) => ({
-        urls: [...seeds, ...mirrors].map((url) => `${url}folder/${name}`),
+        urls: [...mirrors, ...seeds].map((url) => `${url}folder/${name}`),
         dir: state,
       })),
     );

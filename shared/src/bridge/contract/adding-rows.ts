@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 import { MAX_DEPTH } from '../../download/listing/page-link.ts';
+import { MAX_URL_CHARS } from '../../base/limits.ts';
 import { MAX_LINKS, MAX_TEXT_CHARS } from '../../download/request/links-in-text.ts';
 import { addExnode, addMetalink, addRequest } from '../params/download-params.ts';
 import {
@@ -30,7 +31,7 @@ const metalink = z
   .string()
   .describe('A Metalink document, a torrent, or the text of a magnet link, in base64.');
 const mirrors = z
-  .array(z.string())
+  .array(z.string().max(MAX_URL_CHARS))
   .max(MAX_MIRRORS)
   .optional()
   .describe(

@@ -77,6 +77,40 @@ test('web seeds that end in a slash get the names of all files', () => {
   );
 });
 
+test('web seeds by the user come first, and are known as theirs', () => {
+  const document = made.withSeeds(made.SEVERAL_V1.document, ['http://a.example/']);
+  const { files, named } = parseTorrent(document, hashOf, {
+    mirrors: ['http://10.0.0.1/x', 'ftp://a.example/', 'http://['],
+    seeds: ['http://b.example/'],
+  });
+  expect(files[2]?.replicas.map(({ url }) => url)).toEqual([
+    'http://10.0.0.1/x/folder/z.bin',
+    'http://a.example/folder/z.bin',
+    'http://b.example/folder/z.bin',
+  ]);
+  expect([...named]).toEqual(
+    ['a.bin', 'inside/b%20c.bin', 'z.bin'].map((name) => `http://10.0.0.1/x/folder/${name}`),
+  );
+});
+
+test('web seeds with more characters than there is room for are left out', () => {
+  const files = Array.from({ length: 10_000 }, (_, i) => file([`${i}`]));
+  const seed = (name: string) => `http://a.example/${name.repeat(600)}/`;
+  const torrent = document({
+    info: {
+      name: 'folder',
+      files,
+      'piece length': 16384,
+      pieces: 'x'.repeat(20 * Math.ceil((10 * files.length) / 16384)),
+    },
+    'url-list': ['a', 'b', 'c', 'd'].map(seed),
+  });
+  const read = parseTorrent(torrent, hashOf);
+  expect(read.files[9999]?.replicas.map(({ url }) => url)).toEqual(
+    ['a', 'b'].map((name) => `${seed(name)}folder/9999`),
+  );
+});
+
 test('a file that no web server is named for says so', () => {
   const [file] = read(made.SINGLE_V1.document).files;
   const request = () => requestOf(file as NonNullable<typeof file>, { dir: '.' }, 0);

@@ -21,14 +21,24 @@ export interface Torrent {
   readonly files: readonly FileDescription[];
   /** Digests of its `info` entry, by which the world knows it, lower-case hexadecimal. */
   readonly infoHashes: { readonly v1?: string; readonly v2?: string };
-  /** Returns the URL of each file, in their order, at a web server that has them (BEP 19). */
-  readonly at: (seed: string) => readonly string[];
+  /** URLs of its files at the mirrors that were given with it. */
+  readonly named: ReadonlySet<string>;
+}
+
+/** Web servers that have the files (BEP 19), besides those that the torrent names. */
+export interface FurtherSeeds {
+  /** Those that the user has named, which come first. */
+  readonly mirrors?: readonly string[];
+  /** Those that a magnet link has named. */
+  readonly seeds?: readonly string[];
 }
 
 /** Most files of a torrent. */
 const MAX_FILES = 20_000;
 /** Most web seeds. */
 const MAX_SEEDS = 32;
+/** Most characters of the URLs of all files: each web seed has one for each file. */
+const MAX_ALL_CHARS = 16 * 1024 * 1024;
 const MIN_PIECE_BYTES = 1024;
 const MAX_PIECE_BYTES = 1024 * 1024 * 1024;
 const SHA1_BYTES = 20;
@@ -59,7 +69,11 @@ interface Pieced {
  * @param document at most 16 MiB
  * @throws MillraceError `bad-metalink`
  */
-export function parseTorrent(document: Uint8Array, hashOf: HashOf): Torrent {
+export function parseTorrent(
+  document: Uint8Array,
+  hashOf: HashOf,
+  { mirrors = [], seeds: further = [] }: FurtherSeeds = {},
+): Torrent {
   const top = dictionary(parseBencode(document), 'the torrent');
   const info = dictionary(top.entries.get('info'), 'its info');
   const name = text(info, 'name');
@@ -82,8 +96,9 @@ export function parseTorrent(document: Uint8Array, hashOf: HashOf): Torrent {
       ? pieced.length === 1 && only?.entry.path.length === 1 && only.entry.path[0] === name
       : info.entries.has('length');
   const paths = pieced.map(({ entry }) => (isSingle ? [name] : [name, ...entry.path]));
-  const at = (seed: string) => paths.flatMap((path) => urlAt(seed, path, isSingle) ?? []);
-  const seeds = seedsOf(top).map(at);
+  const own = mirrors.filter((url) => isFetchable(url) && URL.canParse(url));
+  const listed = [...seedsOf(top), ...further].filter(isSeed).slice(0, MAX_SEEDS);
+  const seeds = urlsAt([...own, ...listed], paths, isSingle);
   const files = pieced.map(({ entry, pieces }, index): FileDescription => {
     const path = paths[index] as string[];
     return {
@@ -101,7 +116,7 @@ export function parseTorrent(document: Uint8Array, hashOf: HashOf): Torrent {
     ...(isV1 ? { v1: infoHash('sha1') } : {}),
     ...(isV2 ? { v2: infoHash('sha256') } : {}),
   };
-  return { files, infoHashes, at };
+  return { files, infoHashes, named: new Set(seeds.slice(0, own.length).flat()) };
 }
 
 function filesV1(info: Dictionary, pieceBytes: number): Pieced[] {
@@ -255,7 +270,7 @@ function seedsOf(top: Dictionary): string[] {
   const seeds = list.flatMap((one: Bencoded | undefined) =>
     one instanceof Uint8Array ? decoded(one).trim() : [],
   );
-  return [...new Set(seeds.filter(isSeed))].slice(0, MAX_SEEDS);
+  return [...new Set(seeds)];
 }
 
 /** Returns true for a URL that can be asked: a stranger's user name and password are not sent. */
@@ -265,12 +280,31 @@ export function isSeed(url: string): boolean {
   return username === '' && password === '';
 }
 
-/** Returns the URL of a file; undefined if there is none. @param path begins with the torrent's name */
-function urlAt(seed: string, path: readonly string[], isSingle: boolean): string | undefined {
-  if (!isFetchable(seed)) return undefined;
-  const isFolder = seed.endsWith('/');
-  if (isSingle && !isFolder) return new URL(seed).href;
-  return new URL(`${seed}${isFolder ? '' : '/'}${path.map(encodeURIComponent).join('/')}`).href;
+/**
+ * Returns the URLs of all files at each of the web seeds, as many of these as there is room for.
+ *
+ * @param paths of the files, which begin with the torrent's name
+ * @throws MillraceError `bad-metalink` if there is no room for the first one
+ */
+function urlsAt(
+  seeds: readonly string[],
+  paths: readonly (readonly string[])[],
+  isSingle: boolean,
+): string[][] {
+  const places = paths.map((path) => path.map(encodeURIComponent).join('/'));
+  const placeChars = places.reduce((sum, place) => sum + place.length, 0);
+  const all: string[][] = [];
+  let chars = 0;
+  for (const seed of seeds) {
+    chars += placeChars + places.length * seed.length;
+    if (chars > MAX_ALL_CHARS && all.length > 0) break;
+    if (chars > MAX_ALL_CHARS) fail('the addresses of its files are too long');
+    const isFolder = seed.endsWith('/');
+    const isFile = isSingle && !isFolder;
+    const folder = isFolder ? seed : `${seed}/`;
+    all.push(places.map((place) => new URL(isFile ? seed : `${folder}${place}`).href));
+  }
+  return all;
 }
 
 /** Returns a path as one text. @throws MillraceError `bad-metalink` if it leads elsewhere */
