@@ -7,6 +7,9 @@ import { join } from 'node:path';
 /** File names with a digest of their content, which therefore never changes. */
 const HASHED = /^\/assets\/[^/]*[-.][A-Za-z0-9_-]{8,}\.[a-z0-9]+$/;
 
+/** Paths at which the page is, whole or as its mini view. */
+const PAGES: ReadonlySet<string> = new Set(['/', '/mini']);
+
 const NOT_BUILT = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Millrace</title></head>
 <body><h1>Millrace</h1>
@@ -37,12 +40,13 @@ export class StaticPage {
       res.setHeader('allow', 'GET, HEAD');
       return say(res, 405, 'text/plain', 'GET and HEAD only\n');
     }
-    if (path === '/' && !existsSync(join(this.#folder, 'index.html'))) {
+    const isPage = PAGES.has(path);
+    if (isPage && !existsSync(join(this.#folder, 'index.html'))) {
       return say(res, 503, 'text/html', NOT_BUILT);
     }
     // Loaded here because most daemons never show a page.
     const { default: send } = await import('send');
-    const file = send(req, path === '/' ? '/index.html' : path, {
+    const file = send(req, isPage ? '/index.html' : path, {
       root: this.#folder,
       index: false,
       dotfiles: 'ignore',

@@ -21,6 +21,7 @@ import './style/graph.css';
 import './style/dialog.css';
 import './style/settings.css';
 import './style/welcome.css';
+import './style/mini.css';
 
 import { codeInFragment, offeredInFragment } from '@millrace/shared/bridge/page/session-api';
 import { createRoot } from 'react-dom/client';

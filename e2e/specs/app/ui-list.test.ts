@@ -146,7 +146,7 @@ ui.when('two thousand entries', () => {
     await head('Speed').waitFor({ state: 'hidden' });
     await ui.page.keyboard.press('Escape');
     await head('Finished').waitFor();
-    await keptAre(`size:${before + 38},progress:96,eta:72,finished:130`);
+    await keptAre(`size:${before + 38},progress:84,eta:64,finished:130`);
     await ui.page.reload();
     await widthIs(before + 38);
     await head('Finished').waitFor();

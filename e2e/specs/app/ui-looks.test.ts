@@ -2,7 +2,7 @@
 
 import { expect, test } from '@jest/globals';
 import { MINISIGN } from '@millrace/shared/download/signatures/testing/signed';
-import type { Locator } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { SlowFiles } from '../../fixtures/origins/slow-files.ts';
 import { barriers, fits } from '../../fixtures/pages/axe.ts';
@@ -157,6 +157,10 @@ ui.when('a narrow window', () => {
   });
 });
 
+/** Lists axe's findings without those about contrast: axe compares colours that are not shown then. */
+const barriersWhereForced = async (page: Page) =>
+  (await barriers(page)).filter((one) => !one.startsWith('color-contrast'));
+
 ui.when('colours that the system sets', () => {
   test('leave bars and the selection visible', async () => {
     await ui.page.emulateMedia({ forcedColors: 'active' });
@@ -172,7 +176,40 @@ ui.when('colours that the system sets', () => {
     const outline = (row: Element) => getComputedStyle(row).outlineStyle;
     expect(await rowOf(ui.page, 'running.iso').evaluate(outline)).not.toBe('none');
     expect(await rowOf(ui.page, 'done.pdf').evaluate(outline)).toBe('none');
+    expect(await barriersWhereForced(ui.page)).toEqual([]);
     await ui.page.emulateMedia({ forcedColors: 'none' });
+  });
+});
+
+ui.when('the mini view', () => {
+  test('has what runs, and pauses and resumes it', async () => {
+    const page = await ui.page.context().newPage();
+    try {
+      await page.setViewportSize({ width: 320, height: 150 });
+      await page.goto(new URL('/mini', ui.page.url()).href);
+      const list = page.getByRole('list', { name: 'Running downloads' });
+      await list.getByText('running.iso').waitFor();
+      expect(await list.getByRole('listitem').count()).toBe(1);
+      await page.getByText('1 running').waitFor();
+      await fits(page);
+      expect(await barriers(page)).toEqual([]);
+      await page.emulateMedia({ forcedColors: 'active' });
+      expect(await barriersWhereForced(page)).toEqual([]);
+      await page.emulateMedia({ forcedColors: 'none' });
+      await page.getByRole('button', { name: 'Pause all' }).click();
+      await page.getByText('0 running').waitFor();
+      await list.getByText('running.iso').waitFor({ state: 'detached' });
+      // Half of its width: what zooming by 200% leaves.
+      await page.setViewportSize({ width: 160, height: 75 });
+      await fits(page);
+      const { downloads } = await ui.daemon.call('millrace.list', { status: ['paused'] });
+      const running = downloads.filter(({ name }) => name === 'running.iso');
+      expect(running).toHaveLength(1);
+      await ui.daemon.call('millrace.resume', { gids: running.map(({ gid }) => gid) });
+      await list.getByText('running.iso').waitFor();
+    } finally {
+      await page.close();
+    }
   });
 });
 

@@ -3,6 +3,7 @@
 import { useEffect, useRef } from 'react';
 import { isByAccount, type SessionAnswer } from '../../api/session.ts';
 import type { AppState, DialogState } from '../../model/app-state.ts';
+import { hasSounds, play, soundOf } from '../../model/sounds.ts';
 import { AddDialog } from '../add/add-dialog.tsx';
 import { DropZone } from '../add/drop-zone.tsx';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
@@ -19,6 +20,8 @@ import { Details } from '../details/details.tsx';
 import { DownloadList } from '../list/list.tsx';
 import { ToolBar } from '../list/tool-bar.tsx';
 import { RemoveDialog, TrashDialog } from '../list/trash-dialogs.tsx';
+import { Mini } from '../mini/mini.tsx';
+import { MINI_PATH } from '../mini/open-mini.tsx';
 import { SettingsDialog } from '../settings/settings.tsx';
 import { ExtendDialog } from '../shares/extend-dialog.tsx';
 import { InviteDialog } from '../shares/invite-dialog.tsx';
@@ -40,7 +43,7 @@ export function Root({ answer }: { answer: SessionAnswer | undefined }) {
     page.lang = text.language;
     page.dir = text.direction;
   }, [text]);
-  if (!loggedOut) return <Page />;
+  if (!loggedOut) return location.pathname === MINI_PATH ? <Mini /> : <Page />;
   return isByAccount() ? <AccountLogIn /> : <LogIn answer={answer} />;
 }
 
@@ -55,6 +58,7 @@ function Page() {
   useKeys(search);
   useShellMessages(search);
   useTitle();
+  useSounds();
   return (
     <div className={`page${panelOpen ? ' with-details' : ''}${offline ? ' offline' : ''}`}>
       <SideBar />
@@ -144,6 +148,19 @@ function useKeys(search: SearchField): void {
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);
   }, [app, actions, search]);
+}
+
+/** Plays a sound when a download ends, if the user wants sounds. */
+function useSounds(): void {
+  const totals = useAppState((state) => state.totals);
+  const wanted = useAppState(({ settings }) => hasSounds(settings));
+  const before = useRef(totals);
+  useEffect(() => {
+    const sound = soundOf(before.current, totals);
+    before.current = totals;
+    // A system without a loudspeaker has no sounds.
+    if (wanted && sound !== undefined) void play(sound).catch(() => undefined);
+  }, [totals, wanted]);
 }
 
 /** Shows total progress in the title, for users who see only the tab. */

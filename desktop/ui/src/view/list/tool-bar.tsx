@@ -11,6 +11,7 @@ import { sortBy } from '../../model/filter.ts';
 import { shell } from '../../model/shell.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
 import { ButtonMenu, type MenuEntry, MoreMenu } from '../common/menu.tsx';
+import { openMini } from '../mini/open-mini.tsx';
 import { SelectionTools } from './selection-tools.tsx';
 import { Tool } from './tool.tsx';
 import { useColumns } from './use-columns.ts';
@@ -234,6 +235,10 @@ function AppMenu() {
         run: () => actions.open({ kind: 'keys' }),
       },
     ],
+    // The app's window opens no others.
+    shell === undefined
+      ? [{ icon: 'panel', label: text.t('bar.mini'), run: () => void openMini({ app, actions }) }]
+      : [],
     shell === undefined
       ? [{ icon: 'logout', label: text.t('bar.logOut'), run: () => void leave() }]
       : [],

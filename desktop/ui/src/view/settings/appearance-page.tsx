@@ -1,5 +1,6 @@
 import { DENSITIES, THEMES } from '@millrace/shared/bridge/rpc/settings-api';
-import { Choice } from '@millrace/shared/ui/fields';
+import { Choice, Switch } from '@millrace/shared/ui/fields';
+import { hasSounds, soundsChange } from '../../model/sounds.ts';
 import { LANGUAGE_FACTS, LANGUAGES } from '../../text/text.ts';
 import { useText } from '../common/context.tsx';
 import type { PageProps } from './page-props.ts';
@@ -24,6 +25,12 @@ export function AppearancePage({ settings, save }: PageProps) {
         }))}
         value={density}
         onChange={(value) => void save({ appearance: { density: value } })}
+      />
+      <Switch
+        label={text.t('appearance.sounds')}
+        note={text.t('appearance.sounds.note')}
+        checked={hasSounds(settings)}
+        onChange={(on) => void save(soundsChange(on))}
       />
     </>
   );
