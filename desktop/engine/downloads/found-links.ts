@@ -12,7 +12,7 @@ import { duplicateOf } from './duplicates.ts';
 import type { Manager } from './manager.ts';
 
 /** Links that are described in one turn of the event loop. */
-const A_TURN = 500;
+const A_TURN = 100;
 
 /** Describes links, in their order. Other calls have their turns between the links of a long list. */
 export async function linksOf(

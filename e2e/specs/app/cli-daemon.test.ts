@@ -182,6 +182,41 @@ describe('adding', () => {
     }
   });
 
+  test('takes the files of a listing that fit, after they were looked at', async () => {
+    await stage.cli.startDaemon();
+    const files = await FileServer.start();
+    try {
+      const headers = { 'content-type': 'text/html' };
+      const rows = ['old/', 'a.iso', 'b.txt'].map((name) => `<a href="${name}">${name}</a> 7\n`);
+      const page = `<title>Index of /pub/</title><pre>${rows.join('')}</pre>`;
+      const url = files.add('/pub/', { body: Buffer.from(page), headers });
+      const old = '<title>Index of /pub/old/</title><a href="a.iso">a.iso</a>';
+      files.add('/pub/old/', { body: Buffer.from(old), headers });
+      for (const path of ['/pub/a.iso', '/pub/old/a.iso']) {
+        files.add(path, { body: Buffer.from(path), etag: '"a"' });
+      }
+      const dir = join(stage.folder, 'listed');
+      const asked = ['add', '--from-page', url, '--depth', '1', '-d', dir, '--kind', 'images'];
+      const dry = await stage.cli.json<{
+        links: { name: string; folder: string; size?: number }[];
+      }>(...asked, '--dry-run');
+      expect(dry.links.map(({ folder, name, size }) => [folder, name, size])).toEqual([
+        ['', 'a.iso', 7],
+        ['old', 'a.iso', undefined],
+      ]);
+      expect((await stage.cli.json<Listed>('list')).downloads).toEqual([]);
+      expect((await stage.cli.run(...asked)).stdout).toBe('Added 2 downloads.\n');
+      expect((await stage.cli.run('watch', '--until-done')).code).toBe(0);
+      expect(await readFile(join(dir, 'a.iso'), 'utf8')).toBe('/pub/a.iso');
+      expect(await readFile(join(dir, 'old', 'a.iso'), 'utf8')).toBe('/pub/old/a.iso');
+      expect((await stage.cli.run('add', '--from-page', url, '--match', '*.zip')).code).toBe(2);
+      const { stdout } = await stage.cli.run('probe', `${url}a.iso`, `${url}none`);
+      expect(stdout).toMatch(/^NAME\t.*\na\.iso\t10 B\tyes\t.*\n.*none\t.*no such file/);
+    } finally {
+      await files.stop();
+    }
+  });
+
   test('passes options on to the origin and the file', async () => {
     await stage.cli.startDaemon();
     const url = origin.url('none');

@@ -114,6 +114,49 @@ ui.when('a command of curl and a pattern', () => {
   });
 });
 
+ui.when('a listing of a folder', () => {
+  test('is looked at, filtered, and what is checked goes into folders of the same names', async () => {
+    const headers = { 'content-type': 'text/html' };
+    const html = (path: string, rows: readonly string[]) =>
+      Buffer.from(
+        `<html><head><title>Index of ${path}</title></head><pre><a href="../">../</a>${rows
+          .map((name) => `<a href="${name}">${name}</a> 01-May-2024 10:00  ${SIZE}`)
+          .join('\n')}</pre></html>`,
+      );
+    const body = contentOf('listed', SIZE);
+    const names = Array.from({ length: 30 }, (_, i) => `disc-${i}.iso`);
+    const url = origin.add('/pub/', {
+      body: html('/pub/', ['old/', 'notes.md', ...names]),
+      headers,
+    });
+    origin.add('/pub/old/', { body: html('/pub/old/', ['disc-1.iso']), headers });
+    const inside = origin.add('/pub/old/disc-1.iso', { body, etag: '"o"' });
+    await ui.page.keyboard.press('n');
+    const dialog = ui.page.getByRole('dialog', { name: 'Add downloads' });
+    await dialog.getByRole('textbox', { name: 'Links' }).fill(url);
+    await dialog.getByRole('button', { name: 'Show the links of this page' }).click();
+    await dialog.getByText('31 files in this folder').waitFor();
+    await dialog.getByRole('button', { name: 'Look into 1 folder' }).click();
+    await dialog.getByText('32 files in this folder').waitFor();
+    for (const theme of ['light', 'dark'] as const) {
+      await ui.page.emulateMedia({ colorScheme: theme });
+      expect(await barriers(ui.page)).toEqual([]);
+    }
+    await ui.page.emulateMedia({ colorScheme: null });
+    await dialog.getByLabel('Kind').selectOption({ label: 'Disk images' });
+    await dialog.getByRole('button', { name: 'Add 31 downloads' }).waitFor();
+    await dialog.getByLabel('Filter', { exact: true }).fill('old/*.iso');
+    await dialog.getByText('1 of 32 shown').waitFor();
+    await dialog.getByRole('button', { name: 'Add 1 download' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const { downloads } = await ui.daemon.call('millrace.list', { text: 'disc-1' });
+    expect(downloads.map(({ urls }) => urls)).toEqual([[inside]]);
+    await ui.daemon.reaches(downloads[0]?.gid ?? '', 'complete');
+    const path = join(ui.folder, 'downloads', 'old', 'disc-1.iso');
+    expect(sha256(await readFile(path))).toBe(sha256(body));
+  });
+});
+
 ui.when('thousands of links', () => {
   test('that are pasted are all added', async () => {
     await ui.daemon.call('millrace.setSettings', { limits: { concurrent: 1 } });
@@ -126,7 +169,15 @@ ui.when('thousands of links', () => {
     }, text.join('\n'));
     const dialog = ui.page.getByRole('dialog', { name: 'Add downloads' });
     await dialog.getByText('2,500 links found').waitFor();
-    await dialog.getByText('Show 2,300 more').waitFor();
+    // Rows are mounted where they are seen, and arrow keys lead to all of them.
+    const boxes = dialog.getByRole('list', { name: 'What was found' }).getByRole('checkbox');
+    await boxes.first().focus();
+    await ui.page.keyboard.press('End');
+    await dialog.locator('input[aria-label="Add many-2499.bin"]:focus').waitFor();
+    await ui.page.keyboard.press('Space');
+    await dialog.getByRole('button', { name: 'Add 2,499 downloads' }).waitFor();
+    await ui.page.keyboard.press('Space');
+    expect(await boxes.count()).toBeLessThan(60);
     await dialog.getByRole('button', { name: 'Add 2,500 downloads' }).click();
     await dialog.waitFor({ state: 'detached' });
     await ui.page.getByText('2,500 downloads added').waitFor();

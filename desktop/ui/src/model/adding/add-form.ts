@@ -126,6 +126,10 @@ export function commonRequest(form: AddForm): Omit<AddRequest, 'urls' | 'file' |
 export interface AskedLink {
   readonly url: string;
   readonly options?: LinkOptions | undefined;
+  /** Folder that the daemon would choose. */
+  readonly dir?: string;
+  /** Folder below a page that the file is in; empty or undefined: none. */
+  readonly folder?: string | undefined;
 }
 
 /** Makes one request for each link, or one for all of them together. What is typed comes first. */
@@ -135,9 +139,10 @@ export function requestsOf(
   together: boolean,
 ): AddRequest[] {
   const urls = links.map(({ url }) => url);
-  const own = new Map(links.map(({ url, options }) => [url, options]));
-  return typedRequests(form, urls, together).map((typed) => {
-    const options = own.get(typed.urls[0] as string);
+  const own = new Map(links.map((link) => [link.url, link]));
+  return typedRequests(form, urls, together).map((plain) => {
+    const { options, dir, folder = '' } = own.get(plain.urls[0] as string) ?? {};
+    const typed = folder === '' ? plain : { ...plain, dir: `${plain.dir ?? dir}/${folder}` };
     if (options === undefined) return typed;
     return { ...options, ...typed, headers: { ...options.headers, ...lowerCase(typed.headers) } };
   });

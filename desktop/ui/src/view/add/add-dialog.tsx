@@ -2,21 +2,38 @@
  * The dialog for adding downloads: links from any text, Metalink documents, torrents, exNodes, and options.
  */
 
-import type { AddManyResult, Apart, FoundLink } from '@millrace/shared/bridge/rpc/adding-api';
+import type {
+  AddManyResult,
+  Apart,
+  FoundLink as FoundLinkOf,
+  MetalinkFile,
+} from '@millrace/shared/bridge/rpc/adding-api';
 import { Lines } from '@millrace/shared/ui/fields';
 import { Icon } from '@millrace/shared/ui/icons';
-import { type ChangeEvent, useEffect, useRef, useState } from 'react';
+import { type ChangeEvent, useEffect, useMemo, useRef, useState } from 'react';
 import { commonRequest, FIRST_FORM, problemsOf, requestsOf } from '../../model/adding/add-form.ts';
+import {
+  filtered,
+  leftAtFirst,
+  NO_FILTER,
+  type ShownLink,
+} from '../../model/adding/found-filter.ts';
 import type { GivenMetalink } from '../../model/app-state.ts';
 import { readMetalinkFiles, withoutMagnets } from '../../model/metalinks.ts';
 import { batches, MAX_LINKS, MAX_TEXT_CHARS, textPieces } from '../../model/text-pieces.ts';
+import { hostOf } from '../../text/format.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
 import { Dialog, DialogForm } from '../common/dialog.tsx';
-import { FoundFiles, FoundLinks } from './add-found.tsx';
+import { FoundFile, FoundLink } from './add-found.tsx';
 import { AddOptions } from './add-options.tsx';
+import { PageLine, usePage } from './add-page.tsx';
 import { ProbeButton, useProbe } from './add-probe.tsx';
+import { FoundList } from './found-list.tsx';
+import { FoundTools } from './found-tools.tsx';
 import { useMagnets } from './use-magnets.ts';
 
+/** Most links of a list without a filter. */
+const FEW = 12;
 const TYPING_MS = 120;
 /** Most downloads that one call adds. */
 const BATCH = 1000;
@@ -51,18 +68,41 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
   const metalinks = [...opened, ...magnets.documents];
   const allProblems = [...found.problems, ...magnets.problems];
 
-  const probing = useProbe(found.links, form, setLeft);
+  const [filter, setFilter] = useState(NO_FILTER);
+  const [isPageType, setPageType] = useState(false);
+  const reading = usePage(found.links, form, isPageType, setLeft);
+  const links: readonly ShownLink[] = reading.page?.links ?? found.links;
+  const pageHost = reading.page && hostOf(reading.page.url);
+  const probing = useProbe(links, form, setLeft);
+  const probedType = probing.probed.get(found.links[0]?.url ?? '')?.type;
+  useEffect(() => setPageType(probedType === 'text/html'), [probedType]);
+  const hasTools = reading.page !== undefined || links.length > FEW;
+  const shown = useMemo(
+    () => (hasTools ? filtered(links, filter) : links),
+    [links, filter, hasTools],
+  );
 
   const toggle = (key: string) => {
     const next = new Set(left);
     if (!next.delete(key)) next.add(key);
     setLeft(next);
   };
-  const wanted = found.links.filter(({ url }) => !left.has(url));
-  const files = metalinks.flatMap((document) =>
-    document.files.filter((file) => file.usable && !left.has(fileKey(document, file.index))),
+  const checkAll = (checked: boolean) => {
+    const next = new Set(left);
+    for (const { url } of shown) {
+      if (checked) next.delete(url);
+      else next.add(url);
+    }
+    setLeft(next);
+  };
+  // What the filter hides is not added: nobody sees whether it is checked.
+  const wanted = shown.filter(({ url }) => !left.has(url));
+  const described: Described[] = metalinks.flatMap((from) =>
+    from.files.map((file) => ({ key: fileKey(from, file.index), file, from })),
   );
-  const asOne = together && wanted.length > 1;
+  const files = described.filter(({ key, file }) => file.usable && !left.has(key));
+  // The files of a page are not sources of one file.
+  const asOne = together && wanted.length > 1 && reading.page === undefined;
   const count = (asOne ? 1 : wanted.length) + files.length;
   const single = count === 1 && files.length === 0;
   const only = single ? wanted[0] : undefined;
@@ -131,14 +171,21 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
               ? text.t('add.submit')
               : text.n('add.submit', count)
         }
-        disabled={count === 0 || problems.size > 0 || working || found.reading || magnets.reading}
+        disabled={
+          count === 0 ||
+          problems.size > 0 ||
+          working ||
+          found.reading ||
+          magnets.reading ||
+          reading.running
+        }
         onSubmit={() => void submit()}
       >
         <LinksField value={typed} onChange={setTyped} />
         <div className="add-line">
           <span className="note" role="status">
             {found.reading && text.t('add.reading', { n: text.number(found.links.length) })}
-            {found.reading
+            {found.reading || reading.page !== undefined
               ? ''
               : found.links.length > 0
                 ? text.n('add.found', found.links.length)
@@ -152,6 +199,7 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
           {found.links.length > 0 && !found.reading && <ProbeButton probing={probing} />}
           <OpenMetalink onRead={(read) => setOpened([...opened, ...read])} />
         </div>
+        <PageLine reading={reading} />
         {allProblems.length > 0 && (
           <ul className="add-problems" role="alert">
             {allProblems.map((why) => (
@@ -159,24 +207,52 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
             ))}
           </ul>
         )}
-        {(found.links.length > 0 || metalinks.length > 0) && (
-          <ul className="found">
-            <FoundLinks links={found.links} left={left} toggle={toggle} probed={probing.probed} />
-            {metalinks.map((document) => (
-              <FoundFiles
-                key={`${document.name} ${document.base64.length}`}
-                from={document}
-                isTaken={(index) => !left.has(fileKey(document, index))}
-                toggle={(index) => toggle(fileKey(document, index))}
-              />
-            ))}
-          </ul>
+        {hasTools && (
+          <FoundTools
+            links={links}
+            shown={shown}
+            filter={filter}
+            onFilter={setFilter}
+            onAll={checkAll}
+          />
+        )}
+        {shown.length + described.length > 0 && (
+          <FoundList
+            label={text.t('add.list')}
+            count={shown.length + described.length}
+            keyAt={(index) => shown[index]?.url ?? described[index - shown.length]?.key ?? ''}
+            row={(index, tabIndex) => {
+              const link = shown[index];
+              if (link !== undefined) {
+                return (
+                  <FoundLink
+                    link={link}
+                    taken={!left.has(link.url)}
+                    toggle={() => toggle(link.url)}
+                    tabIndex={tabIndex}
+                    pageHost={pageHost}
+                    probed={probing.probed.get(link.url)}
+                  />
+                );
+              }
+              const { key, file, from } = described[index - shown.length] as Described;
+              return (
+                <FoundFile
+                  file={file}
+                  from={from}
+                  taken={!left.has(key)}
+                  toggle={() => toggle(key)}
+                  tabIndex={tabIndex}
+                />
+              );
+            }}
+          />
         )}
         <AddOptions
           form={form}
           problems={problems}
           single={single}
-          several={wanted.length > 1}
+          several={wanted.length > 1 && reading.page === undefined}
           together={together}
           onTogether={setTogether}
           suggestedName={only?.exnode ? undefined : only?.name}
@@ -185,6 +261,13 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
       </DialogForm>
     </Dialog>
   );
+}
+
+/** A file of a Metalink document or exNode. */
+interface Described {
+  readonly key: string;
+  readonly file: MetalinkFile;
+  readonly from: GivenMetalink;
 }
 
 function fileKey(document: GivenMetalink, index: number): string {
@@ -241,7 +324,7 @@ function OpenMetalink({ onRead }: { onRead: (read: GivenMetalink[]) => void }) {
 }
 
 interface Found {
-  readonly links: readonly FoundLink[];
+  readonly links: readonly FoundLinkOf[];
   readonly truncated: boolean;
   readonly asked: boolean;
   /** True while more of the text is being read. */
@@ -269,7 +352,7 @@ function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => void): 
       return;
     }
     const ask = async () => {
-      const links = new Map<string, FoundLink>();
+      const links = new Map<string, FoundLinkOf>();
       const problems = new Set<string>();
       let truncated = typed.length > MAX_TEXT_CHARS;
       const show = (reading: boolean) => {
@@ -277,8 +360,7 @@ function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => void): 
           ...{ links: [...links.values()], truncated, asked: true, reading },
           problems: [...problems].slice(0, MAX_PROBLEMS),
         });
-        const again = [...links.values()].filter(({ duplicate }) => duplicate?.same === 'url');
-        setLeft(new Set(again.map(({ url }) => url)));
+        setLeft(new Set(leftAtFirst([...links.values()])));
       };
       for (const piece of textPieces(withoutMagnets(typed))) {
         const answer = await app.attempt(app.call('millrace.parseText', { text: piece }));

@@ -2,59 +2,51 @@
 
 import type {
   Duplicate,
-  FoundLink,
   LinkOptions,
   MetalinkFile,
   ProbedLink,
 } from '@millrace/shared/bridge/rpc/adding-api';
 import { Icon } from '@millrace/shared/ui/icons';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
+import type { ShownLink } from '../../model/adding/found-filter.ts';
 import type { GivenMetalink } from '../../model/app-state.ts';
 import { bytes, hostOf } from '../../text/format.ts';
 import type { Text } from '../../text/text.ts';
-import { useText } from '../common/context.tsx';
+import { typeIcon } from '../common/category-name.ts';
+import { useAppState, useText } from '../common/context.tsx';
 
-interface LinksProps {
-  readonly links: readonly FoundLink[];
-  readonly left: ReadonlySet<string>;
-  readonly toggle: (url: string) => void;
-  /** Answers of servers, by URL. */
-  readonly probed: ReadonlyMap<string, ProbedLink>;
+interface LinkProps {
+  readonly link: ShownLink;
+  readonly taken: boolean;
+  readonly toggle: () => void;
+  readonly tabIndex: 0 | -1;
+  /** Host of the page that the link is of; undefined for links of a text. */
+  readonly pageHost: string | undefined;
+  /** Answer of the server. */
+  readonly probed: ProbedLink | undefined;
 }
 
-/** Rows shown at first: nobody would read thousands. */
-const SHOWN = 200;
-
-export function FoundLinks({ links, left, toggle, probed }: LinksProps) {
+export function FoundLink({ link, taken, toggle, tabIndex, pageHost, probed }: LinkProps) {
   const text = useText();
-  const [shown, setShown] = useState(SHOWN);
-  const more = links.length - shown;
+  const { url, name, exnode, duplicate, options, size, folder = '', category } = link;
+  const facts = [
+    ...(size === undefined || probed !== undefined ? [] : [bytes(text, size)]),
+    ...probeWords(text, probed),
+    ...[folder === '' && hostOf(url) !== pageHost ? hostOf(url) : folder].filter(Boolean),
+    ...optionWords(text, options),
+  ];
   return (
-    <>
-      {links.slice(0, shown).map(({ url, name, exnode, duplicate, options }) => (
-        <Found
-          key={url}
-          name={exnode ? text.t('add.exnode.link') : (resolvedName(probed.get(url)) ?? name)}
-          title={exnode ? url.replace(/#.*/s, '') : url}
-          where={[
-            ...probeWords(text, probed.get(url)),
-            hostOf(url),
-            ...optionWords(text, options),
-          ].join(' · ')}
-          taken={!left.has(url)}
-          toggle={() => toggle(url)}
-          duplicate={duplicate}
-          here={probed.get(url)?.here}
-        />
-      ))}
-      {more > 0 && (
-        <li className="found-more">
-          <button type="button" className="text-button" onClick={() => setShown(shown + 5 * SHOWN)}>
-            {text.n('add.foundMore', more)}
-          </button>
-        </li>
-      )}
-    </>
+    <Found
+      name={exnode ? text.t('add.exnode.link') : (resolvedName(probed) ?? name)}
+      category={category}
+      title={exnode ? url.replace(/#.*/s, '') : url}
+      where={facts.join(' · ')}
+      taken={taken}
+      toggle={toggle}
+      tabIndex={tabIndex}
+      duplicate={duplicate}
+      here={probed?.here}
+    />
   );
 }
 
@@ -93,47 +85,15 @@ function optionWords(text: Text, options: LinkOptions | undefined): string[] {
   ];
 }
 
-interface FilesProps {
-  readonly from: GivenMetalink;
-  readonly isTaken: (index: number) => boolean;
-  readonly toggle: (index: number) => void;
-}
-
-/** The files of a description, which may have thousands. */
-export function FoundFiles({ from, isTaken, toggle }: FilesProps) {
-  const text = useText();
-  const [shown, setShown] = useState(SHOWN);
-  const more = from.files.length - shown;
-  return (
-    <>
-      {from.files.slice(0, shown).map((file) => (
-        <FoundFile
-          key={file.index}
-          file={file}
-          from={from}
-          taken={isTaken(file.index)}
-          toggle={() => toggle(file.index)}
-        />
-      ))}
-      {more > 0 && (
-        <li className="found-more">
-          <button type="button" className="text-button" onClick={() => setShown(shown + 5 * SHOWN)}>
-            {text.n('add.foundMore', more)}
-          </button>
-        </li>
-      )}
-    </>
-  );
-}
-
 interface FileProps {
   readonly file: MetalinkFile;
   readonly from: GivenMetalink;
   readonly taken: boolean;
   readonly toggle: () => void;
+  readonly tabIndex: 0 | -1;
 }
 
-function FoundFile({ file, from, taken, toggle }: FileProps) {
+export function FoundFile({ file, from, taken, toggle, tabIndex }: FileProps) {
   const text = useText();
   const facts = [text.n('add.metalink.mirrors', file.urls.length)];
   if (file.size !== undefined) facts.unshift(bytes(text, file.size));
@@ -143,6 +103,8 @@ function FoundFile({ file, from, taken, toggle }: FileProps) {
   return (
     <Found
       name={file.name}
+      category={file.category}
+      tabIndex={tabIndex}
       title={text.t(titleOf(from), { name: from.name })}
       where={facts.join(' · ')}
       taken={taken && file.usable}
@@ -160,41 +122,46 @@ function titleOf({ exnode, torrent }: GivenMetalink) {
 
 interface FoundProps {
   readonly name: string;
+  readonly category: string | undefined;
   readonly title: string;
   readonly where: ReactNode;
   readonly taken: boolean;
   readonly disabled?: boolean;
   readonly toggle: () => void;
+  readonly tabIndex: 0 | -1;
   readonly duplicate: Duplicate | undefined;
   /** Where a file of this name and length is already. */
   readonly here?: ProbedLink['here'];
 }
 
-function Found({ name, title, where, taken, disabled, toggle, duplicate, here }: FoundProps) {
+function Found(props: FoundProps) {
+  const { name, category, title, where, taken, disabled, toggle, tabIndex, duplicate, here } =
+    props;
   const text = useText();
+  const categories = useAppState(({ settings }) => settings?.categories);
   const alike = here === undefined ? undefined : text.t(`add.here.${here}`);
   const same = duplicate === undefined ? alike : duplicateWords(text, duplicate);
   return (
-    <li>
-      <label className={`found-item${taken ? '' : ' left'}`} title={title}>
-        <input
-          type="checkbox"
-          checked={taken}
-          disabled={disabled}
-          onChange={toggle}
-          aria-label={text.t('add.use', { name })}
-        />
-        <span className="cut found-name">{name}</span>
-        {same === undefined ? (
-          <span className="note cut">{where}</span>
-        ) : (
-          <span className="found-duplicate">
-            <Icon name="copy" size={13} />
-            {same}
-          </span>
-        )}
-      </label>
-    </li>
+    <label className={`found-item${taken ? '' : ' left'}`} title={title}>
+      <input
+        type="checkbox"
+        checked={taken}
+        disabled={disabled}
+        onChange={toggle}
+        tabIndex={tabIndex}
+        aria-label={text.t('add.use', { name })}
+      />
+      <Icon name={typeIcon({ name, category }, categories)} size={15} />
+      <span className="cut found-name">{name}</span>
+      {same === undefined ? (
+        <span className="note cut">{where}</span>
+      ) : (
+        <span className="found-duplicate">
+          <Icon name="copy" size={13} />
+          {same}
+        </span>
+      )}
+    </label>
   );
 }
 

@@ -1,19 +1,12 @@
 /** The mounted rows of the list: the visible rows and some around them. */
 
-import { type Range, useVirtualizer } from '@tanstack/react-virtual';
+import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, type RefObject, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
 import type { Column } from '../../model/columns/columns.ts';
 import { gidAt, indexOf } from '../../model/list-window.ts';
 import { useApp, useAppState } from '../common/context.tsx';
+import { OVERSCAN_ROWS, rowsAround } from '../common/window-rows.ts';
 import { ListRow } from './list-row.tsx';
-
-/** Fewest rows that are mounted above and below the visible ones. */
-const OVERSCAN_ROWS = 4;
-/**
- * Number of rows that are mounted or unmounted at a time. Most frames of scrolling then only move
- * rows that are already drawn.
- */
-const STEP_ROWS = 4;
 
 interface ListRowsProps {
   readonly scroller: RefObject<HTMLDivElement | null>;
@@ -84,9 +77,3 @@ export const ListRows = memo(function ListRows(props: ListRowsProps) {
     </div>
   );
 });
-
-function rowsAround({ startIndex, endIndex, overscan, count }: Range): number[] {
-  const first = Math.max(0, Math.floor((startIndex - overscan) / STEP_ROWS) * STEP_ROWS);
-  const end = Math.min(count, Math.ceil((endIndex + 1 + overscan) / STEP_ROWS) * STEP_ROWS);
-  return Array.from({ length: end - first }, (_, i) => first + i);
-}
