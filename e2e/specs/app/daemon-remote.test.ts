@@ -17,6 +17,7 @@ import { makeCertificate } from '../../fixtures/origins/certificate.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { barriers, fits } from '../../fixtures/pages/axe.ts';
+import { DevTools } from '../../fixtures/pages/devtools.ts';
 import { buildExtension, ExtensionBrowser } from '../../fixtures/pages/extension.ts';
 import { browserOrComplain, launchBrowser, PAGE, rowOf, says } from '../../fixtures/pages/ui.ts';
 import { openWindow } from '../../fixtures/pages/window.ts';
@@ -306,6 +307,43 @@ withElectron(
       await shell.ended();
       const kept = JSON.parse(await readFile(join(state, 'shell.json'), 'utf8'));
       expect(kept).not.toHaveProperty('remote');
+    } finally {
+      await shell.kill();
+      await screen.stop();
+    }
+  },
+);
+
+withElectron(
+  'the window moves to the daemon that its user chooses: the app ends, and starts again there',
+  async () => {
+    await Shell.build();
+    const screen = await Screen.start();
+    const home = join(folder.path, 'moves');
+    const shell = await Shell.start(home, screen.display, ['--ignore-certificate-errors']);
+    try {
+      const inside = await shell.page();
+      await until(() => isLoggedIn(inside));
+      await shell.willAnswer(0);
+      await inside.evaluate(`void millraceShell.showRemote(${JSON.stringify(url)})`);
+      inside.close();
+      await shell.ended();
+      // The app that comes again is no child of the test; its browser notes where it can be looked into.
+      const noted = join(shell.state, 'windows', nas.insideAddress, 'DevToolsActivePort');
+      const targets = async () => {
+        const [port] = (await readFile(noted, 'utf8').catch(() => '')).split('\n');
+        const list = await fetch(`http://127.0.0.1:${port}/json`).catch(() => undefined);
+        return (await list?.json()) as { url: string; webSocketDebuggerUrl: string }[] | undefined;
+      };
+      const shown = async () => (await targets())?.find((one) => one.url.startsWith(`${url}/`));
+      await until(async () => (await shown()) !== undefined);
+      const again = await DevTools.connect((await shown())?.webSocketDebuggerUrl as string);
+      const asks = "document.querySelector('input[type=password]') !== null";
+      // Nothing can be evaluated before the page has begun.
+      await until(() => again.evaluate<boolean>(asks).catch(() => false));
+      await again.evaluate('setTimeout(() => window.close())');
+      again.close();
+      await until(async () => (await targets()) === undefined);
     } finally {
       await shell.kill();
       await screen.stop();

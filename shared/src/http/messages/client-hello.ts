@@ -1,6 +1,6 @@
 /** Reads what a client of TLS asks for in its first message (RFC 8446 4.1.2), before an answer. */
 
-/** What a client says before anything is agreed. */
+/** The client's part of a handshake, before anything is agreed. */
 export interface ClientHello {
   /** Host that it asks for (SNI, RFC 6066 3), in lower case; undefined: it names none. */
   readonly serverName: string | undefined;
