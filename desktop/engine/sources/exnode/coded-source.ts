@@ -169,7 +169,7 @@ export class CodedSource extends PartSource {
     const { extent, known, lacking, range } = column;
     if (lacking.length === 0) return new Map();
     const code = new ReedSolomon(extent.data, extent.parity, this.#kernel);
-    const had = await this.#ahead.take(extent, column.number);
+    const had = await this.#ahead.take(extent, column.number, signal);
     signal.throwIfAborted();
     const read = await parity.read(extent, column, lacking.length, signal, had);
     const solved = lacking.map(([, { start, end }]) => new Uint8Array(end - start));

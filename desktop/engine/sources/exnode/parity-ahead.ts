@@ -20,6 +20,7 @@ interface Ahead {
   /** Ends once the blocks are there, or have failed; never rejects. */
   work: Promise<void>;
   isReading: boolean;
+  readonly abort: AbortController;
 }
 
 export class ParityAhead {
@@ -28,7 +29,7 @@ export class ParityAhead {
   readonly #columns = new Map<string, Ahead>();
   /** Columns that are being solved, or have been: whoever solves them reads what is missing. */
   readonly #taken = new Set<string>();
-  readonly #ended = new AbortController();
+  #isEnded = false;
   #wanted: readonly LostOf[] = [];
 
   constructor(parity: Pick<ParityBlocks, 'read'>, blockBytes: number) {
@@ -42,19 +43,31 @@ export class ParityAhead {
     this.#begin();
   }
 
-  /** Takes the parity of a column that has been read ahead, and waits for what is being read. */
-  async take(extent: CodedExtent, number: number): Promise<readonly ParityBlock[]> {
+  /**
+   * Takes the parity of a column that has been read ahead, and waits for what is being read. If the
+   * signal aborts meanwhile, a depot may be silent: its reading ends, too.
+   */
+  async take(
+    extent: CodedExtent,
+    number: number,
+    signal: AbortSignal,
+  ): Promise<readonly ParityBlock[]> {
     const key = keyOf(extent, number);
     this.#taken.add(key);
     const ahead = this.#columns.get(key);
+    const end = () => ahead?.abort.abort(signal.reason);
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
     await ahead?.work;
+    signal.removeEventListener('abort', end);
     if (this.#columns.delete(key)) this.#begin();
     return ahead?.blocks ?? [];
   }
 
   /** Ends all reading. */
   end(): void {
-    this.#ended.abort();
+    this.#isEnded = true;
+    for (const { abort } of this.#columns.values()) abort.abort();
     this.#columns.clear();
   }
 
@@ -62,7 +75,7 @@ export class ParityAhead {
     for (const { extent, number, count } of this.#wanted) {
       const columns = [...this.#columns.values()];
       const reading = columns.filter(({ isReading }) => isReading).length;
-      if (reading >= MOST_AT_ONCE || this.#ended.signal.aborted) return;
+      if (reading >= MOST_AT_ONCE || this.#isEnded) return;
       const key = keyOf(extent, number);
       const ahead = this.#columns.get(key);
       const asked = ahead?.count ?? 0;
@@ -75,7 +88,9 @@ export class ParityAhead {
   }
 
   #add(key: string): Ahead {
-    const ahead: Ahead = { count: 0, blocks: [], work: Promise.resolve(), isReading: false };
+    const abort = new AbortController();
+    const work = Promise.resolve();
+    const ahead: Ahead = { count: 0, blocks: [], work, isReading: false, abort };
     this.#columns.set(key, ahead);
     return ahead;
   }
@@ -85,7 +100,7 @@ export class ParityAhead {
     const { blocks } = ahead;
     ahead.count = count;
     ahead.isReading = true;
-    const reading = this.#parity.read(extent, { number, range }, count, this.#ended.signal, blocks);
+    const reading = this.#parity.read(extent, { number, range }, count, ahead.abort.signal, blocks);
     ahead.work = reading.then(
       (read) => {
         ahead.blocks = read;
