@@ -26,6 +26,8 @@ export interface BlockProofOptions {
   readonly now: () => number;
   /** Called with a source that has sent wrong bytes and is not used any more. */
   readonly onLeft: (source: PartSource, error: MillraceError) => void;
+  /** Called when a block has turned out right. */
+  readonly onRight: () => void;
   /** Called when a block has to be fetched again, and when others may bring one. */
   readonly onWrong: () => void;
   /** Called with the error that ends the proof. */
@@ -153,6 +155,7 @@ export class BlockProof {
       this.#proven.add(range);
       for (const source of sources) source.unproven.remove(range);
       this.#leave(this.#trust.onRight(block, digests));
+      this.#options.onRight();
       return;
     }
     // Other bytes of it may have been read than are there now.

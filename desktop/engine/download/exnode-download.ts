@@ -54,6 +54,14 @@ export class ExnodeDownload {
    *   shards are left to solve them; the signal's reason
    */
   async run() {
+    try {
+      return await this.#run();
+    } finally {
+      this.#parity?.end();
+    }
+  }
+
+  async #run() {
     const { exnode, request, context, connections, sources, target, report } = this.#options;
     const { size, sha256, sealed, bodyKey } = exnode;
     if (sealed !== undefined && bodyKey === undefined) throw new MillraceError('wrong-key');
@@ -85,6 +93,10 @@ export class ExnodeDownload {
       onLeft: (source, error) => {
         report.sourceFailed(source, error);
         this.#passes.transfer?.giveBack(source.host, Infinity);
+      },
+      onRight: () => {
+        // More may be solved now. Connections that pause would look for it only after a while.
+        if (this.#parity?.canSolve === true) this.#passes.transfer?.kick();
       },
       onWrong: () => this.#passes.transfer?.kick(),
       onFailed: (error) => this.#passes.transfer?.stop(error),

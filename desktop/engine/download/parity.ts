@@ -22,6 +22,11 @@ import type { DownloadWay } from './download-way.ts';
 
 /** Silence after which parity may replace what a place was asked for. */
 const SILENT_MS = 2000;
+/**
+ * Longest rest of the parity as a whole after blocks could not be solved: a depot that fails rests by
+ * itself, and what the others have is wanted at once.
+ */
+const MAX_REST_MS = 20;
 
 export interface ParityOfDownload
   extends Pick<DownloadWay, 'request' | 'session' | 'context' | 'report' | 'sources'> {
@@ -89,16 +94,17 @@ export class Parity {
         isProven: (block) => this.#proof?.isProven(block) === true,
         canCome: (block) => this.#canCome(block),
         isLate: (block) => this.#late?.isLate(block) === true,
+        isUrgent: () => scheduler()?.isRead === true,
       },
       parity: this.#blocks,
       stamp: () => {
         const live = this.#places.map((place) => `${this.#isLive(place)} ${place.parts.length}`);
-        return `${this.#proof?.stamp} ${live.join()} ${this.#late?.stamp}`;
+        return `${this.#proof?.stamp} ${live.join()} ${this.#late?.stamp} ${scheduler()?.isRead}`;
       },
       onSolving: (block) => this.#late?.onSolving(block) ?? (() => {}),
       isProving: () => this.#proof?.isRunning === true,
       readStored: readingStream(file, exnode.bodyKey),
-      health: new SourceHealth(context.random),
+      health: new SourceHealth(context.random, MAX_REST_MS),
     });
     this.#late = new LateBlocks({
       places: () => this.#places.filter((place) => this.#isLive(place)),
@@ -114,6 +120,16 @@ export class Parity {
       now: session.now,
     });
     return this.#source;
+  }
+
+  /** True if blocks can be solved now. */
+  get canSolve(): boolean {
+    return (this.#source?.parts.length ?? 0) > 0;
+  }
+
+  /** Ends what is read beside the transfers. */
+  end(): void {
+    this.#source?.end();
   }
 
   /** Sets the proof of the blocks. */
@@ -132,6 +148,7 @@ export class Parity {
       isProven: (block: ByteRange) => this.#proof?.isProven(block) === true,
       canCome: (block: ByteRange) => this.#canCome(block),
       isLate: () => false,
+      isUrgent: () => true,
       parityOf: this.#blocks.answering.bind(this.#blocks),
     };
     const solvable = new Set(

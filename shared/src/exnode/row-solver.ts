@@ -18,6 +18,8 @@ export interface SolverState {
   isLate(block: ByteRange): boolean;
   /** Lists the parity shards that can be asked for now: numbers from 0. */
   parityOf(extent: CodedExtent): readonly number[];
+  /** Returns true if lost blocks are wanted at once, though bytes of others come in twice by that. */
+  isUrgent(): boolean;
 }
 
 /** A column, and what is known of it. */
@@ -64,10 +66,43 @@ export function columnWith(
   return undefined;
 }
 
+/** A column, and how many blocks of it no place can be asked for. */
+export interface LostOf {
+  readonly extent: CodedExtent;
+  readonly number: number;
+  readonly count: number;
+}
+
 /**
- * Lists the blocks that are to be solved: those that no place can be asked for, in columns of which
- * enough is known, and late ones in columns of which all else is known. As many blocks of parity are
- * received as blocks are solved, so nothing is received twice but what has come of late blocks.
+ * Lists the columns whose parity will be needed, whatever the places that are left bring: it can be
+ * read while they bring it. As many blocks of parity are needed at least as blocks are lost.
+ *
+ * @returns in the order of the file
+ */
+export function lostColumns(
+  extents: readonly CodedExtent[],
+  blockBytes: number,
+  state: SolverState,
+): LostOf[] {
+  const found: LostOf[] = [];
+  for (const extent of extents) {
+    const { length: most } = state.parityOf(extent);
+    if (most === 0) continue;
+    const columns = columnsOf(extent, blockBytes);
+    for (let number = 0; number < columns; number++) {
+      const { lacking } = columnOf(extent, blockBytes, number, state.isProven);
+      const count = lacking.filter(([, block]) => !state.canCome(block)).length;
+      if (count > 0 && count <= most) found.push({ extent, number, count });
+    }
+  }
+  return found;
+}
+
+/**
+ * Lists the blocks that are to be solved: those that no place can be asked for, and late ones, in
+ * columns of which all else is known. As many blocks of parity are received as blocks are solved, so
+ * nothing is received twice but what has come of these blocks. If it is urgent, blocks that no place
+ * can be asked for are also solved in columns of which just enough is known.
  *
  * @returns ascending, each once
  */
@@ -86,8 +121,8 @@ export function solvableBlocks(
       if (lacking.length === 0 || lacking.length > most) continue;
       const lost = lacking.filter(([, block]) => !state.canCome(block));
       const late = lacking.filter(([, block]) => !state.canCome(block) || state.isLate(block));
-      // A block that is solved beside a late one would come in twice if a place were bringing it.
-      const solved = late.length === lacking.length ? late : lost;
+      // A block that is solved beside those would come in twice, because a place brings it.
+      const solved = late.length === lacking.length ? late : state.isUrgent() ? lost : [];
       for (const [, block] of solved) found.set(block.start, block);
     }
   }

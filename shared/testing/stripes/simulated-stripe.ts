@@ -81,6 +81,7 @@ export function downloadStripe(options: StripeOptions): StripeOutcome {
     canCome: () => true,
     isLate: (block) => options.solvesLate && late.isLate(block),
     parityOf: () => Array.from({ length: layout.parity }, (_, j) => j),
+    isUrgent: () => false,
   };
   const parity = new SimulatedParity(extent, blockBytes, state, late, depots.slice(layout.data));
   let parts: readonly ByteRange[] = [];

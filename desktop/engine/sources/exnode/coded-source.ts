@@ -13,11 +13,13 @@ import type { CodedExtent } from '@millrace/shared/exnode/exnode';
 import {
   type Column,
   columnWith,
+  lostColumns,
   type SolverState,
   solvableBlocks,
 } from '@millrace/shared/exnode/row-solver';
 import { fastestKernel } from '@millrace/shared/node/code/gf-kernel';
 import type { Opened } from '../source-answer.ts';
+import { keyOf, ParityAhead } from './parity-ahead.ts';
 import type { ParityBlocks } from './parity-blocks.ts';
 import { PartSource } from './place-source.ts';
 
@@ -26,7 +28,7 @@ const PIECE_BYTES = 64 * 1024;
 /** Most bytes of solved blocks that are kept for further requests; the latest column always is. */
 const MAX_KEPT_BYTES = 32 * 1024 * 1024;
 /** Most bytes that are solved at a time, from as much parity; one column always is. */
-const MAX_AT_ONCE_BYTES = 32 * 1024 * 1024;
+const MAX_AT_ONCE_BYTES = 24 * 1024 * 1024;
 
 export interface CodedSourceOptions {
   readonly extents: readonly CodedExtent[];
@@ -54,6 +56,7 @@ export class CodedSource extends PartSource {
   readonly #options: CodedSourceOptions;
   readonly #kernel = fastestKernel();
   readonly #state: SolverState;
+  readonly #ahead: ParityAhead;
   #parts: readonly ByteRange[] = [];
   #stamp: string | undefined;
   readonly #columns = new SolvedColumns<Solved>({
@@ -64,7 +67,8 @@ export class CodedSource extends PartSource {
   constructor(options: CodedSourceOptions) {
     super({ label: 'parity', url: 'http://parity.invalid/', health: options.health });
     this.#options = options;
-    const { parity } = options;
+    const { parity, blockBytes } = options;
+    this.#ahead = new ParityAhead(parity, blockBytes);
     this.#state = { ...options.state, parityOf: (extent) => parity.of(extent) };
   }
 
@@ -87,9 +91,17 @@ export class CodedSource extends PartSource {
     const { extents, blockBytes, parity } = this.#options;
     const usable = extents.map((extent) => parity.of(extent).join());
     const stamp = `${this.#options.stamp()} ${usable.join(';')}`;
-    if (stamp !== this.#stamp) this.#parts = solvableBlocks(extents, blockBytes, this.#state);
+    if (stamp !== this.#stamp) {
+      this.#parts = solvableBlocks(extents, blockBytes, this.#state);
+      this.#ahead.want(lostColumns(extents, blockBytes, this.#state));
+    }
     this.#stamp = stamp;
     return this.#parts;
+  }
+
+  /** Ends what it reads ahead. */
+  end(): void {
+    this.#ahead.end();
   }
 
   /**
@@ -157,7 +169,9 @@ export class CodedSource extends PartSource {
     const { extent, known, lacking, range } = column;
     if (lacking.length === 0) return new Map();
     const code = new ReedSolomon(extent.data, extent.parity, this.#kernel);
-    const read = await parity.read(extent, column, lacking.length, signal);
+    const had = await this.#ahead.take(extent, column.number, signal);
+    signal.throwIfAborted();
+    const read = await parity.read(extent, column, lacking.length, signal, had);
     const solved = lacking.map(([, { start, end }]) => new Uint8Array(end - start));
     const length = range.end - range.start;
     for (let at = 0; at < length; at += PIECE_BYTES) {
@@ -196,9 +210,4 @@ async function readAll(
     if (count === 0) throw new MillraceError('origin-error', 'the file has become shorter');
     got += count;
   }
-}
-
-/** Names a column among those of all extents. */
-function keyOf(extent: CodedExtent, number: number): string {
-  return `${extent.start}-${extent.end}-${number}`;
 }

@@ -81,6 +81,7 @@ export class ParityBlocks {
    * Reads blocks of a column.
    *
    * @param count number of parity shards that are needed, from 1
+   * @param had blocks of the column that have been read before, which count
    * @throws MillraceError if too few depots give theirs; the signal's reason
    */
   async read(
@@ -88,9 +89,12 @@ export class ParityBlocks {
     column: { readonly number: number; readonly range: ByteRange },
     count: number,
     signal: AbortSignal,
+    had: readonly ParityBlock[] = [],
   ): Promise<ParityBlock[]> {
+    const found = had.slice(0, count);
+    const missing = count - found.length;
     const waiting = new Set(this.of(extent));
-    const found: ParityBlock[] = [];
+    for (const { parity } of had) waiting.delete(parity);
     let failure: MillraceError | undefined;
     const readNext = async () => {
       for (;;) {
@@ -114,7 +118,7 @@ export class ParityBlocks {
         }
       }
     };
-    await Promise.all(Array.from({ length: count }, readNext));
+    await Promise.all(Array.from({ length: missing }, readNext));
     if (found.length >= count) return found;
     throw failure ?? new MillraceError('origin-error', 'too little parity can be had now');
   }

@@ -339,7 +339,7 @@ export class BlockTransfer<S extends TransferSource> {
   async #pause(): Promise<void> {
     const { pool } = this.#options;
     const { now, wait, networkChange } = this.#session;
-    let wakeAt = now() + ASK_AGAIN_MS;
+    let wakeAt = Math.min(now() + ASK_AGAIN_MS, pool.nextRestEnd() ?? Infinity);
     if (this.#exchanges === 0) {
       const at = pool.nextUsableAt();
       if (at === undefined || !this.#patience.waitsUntil(at, now())) {

@@ -12,7 +12,7 @@ import { type ErrorCode, isPassing, type MillraceError } from '../../base/errors
 
 /** Rest after the first failure; it doubles with each further failure. */
 const FIRST_REST_MS = 500;
-/** Longest rest that failures alone can cause, before its random spread. */
+/** Longest rest of most sources that failures alone can cause, before its random spread. */
 const MAX_REST_MS = 15_000;
 /** Longest pause granted to a server (Retry-After): a demand for more is probably a mistake. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
@@ -62,14 +62,17 @@ export function teachesLimit({ code }: MillraceError, crowded: boolean): boolean
 
 export class SourceHealth {
   readonly #random: Random;
+  readonly #maxRestMs: Millis;
   #failures = 0;
   #breaches = 0;
   #restsUntil: Millis = 0;
   #quarantine: MillraceError | undefined;
   #last: MillraceError | undefined;
 
-  constructor(random: Random) {
+  /** @param maxRestMs longest rest that failures alone can cause, before its random spread */
+  constructor(random: Random, maxRestMs: Millis = MAX_REST_MS) {
     this.#random = random;
+    this.#maxRestMs = maxRestMs;
   }
 
   /** The reason why the source is never used again; undefined: it is in use. */
@@ -147,7 +150,7 @@ export class SourceHealth {
     }
     // All requests under way at a failing source fail with it: they count as one failure.
     const rest = now < this.#restsUntil ? 0 : FIRST_REST_MS * 2 ** this.#failures++;
-    const planned = Math.min(MAX_REST_MS, rest) * (0.5 + this.#random());
+    const planned = Math.min(this.#maxRestMs, rest) * (0.5 + this.#random());
     this.#restsUntil = Math.max(this.#restsUntil, now + asked, now + planned);
   }
 }

@@ -122,6 +122,15 @@ export class SourcePool<S extends TransferSource> {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
+  /** Returns the earliest time at which the rest of a source ends; undefined: none rests. */
+  nextRestEnd(): Millis | undefined {
+    const now = this.now();
+    const times = this.sources.flatMap(({ health }) =>
+      health.isResting(now) ? (health.usableAt() ?? []) : [],
+    );
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
   /** True if every remaining source is unreachable: the network may be the cause. */
   get allDown(): boolean {
     return this.#allLeft(({ health }) => health.isDown);
