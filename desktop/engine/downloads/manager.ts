@@ -12,6 +12,7 @@ import { QueueRunner, type QueueRunnerOptions } from '../queue/queue-runner.ts';
 import { type ManagerEvent, Records } from '../queue/records.ts';
 import { Remover, type Removing } from '../removal/removing.ts';
 import type { Trash } from '../removal/trash.ts';
+import { ResolvedLinks } from '../resolvers/resolved-links.ts';
 import type { Resolvers } from '../resolvers/resolvers.ts';
 import type { Limits, Settings } from '../settings/settings.ts';
 import type { DownloadStore } from '../store/download-store.ts';
@@ -25,7 +26,6 @@ import type { Change, NewDownload } from './download-schema.ts';
 import { removeLeftJournals } from './left-journals.ts';
 import { Line } from './line.ts';
 import { Renewals } from './renewals.ts';
-import { ResolvedLinks } from '../resolvers/resolved-links.ts';
 
 export interface ManagerOptions
   extends Omit<QueueRunnerOptions, 'records' | 'renew'>,

@@ -1,8 +1,8 @@
 /** Methods for adding downloads, and for the questions of the dialog before that. */
 
 import * as z from 'zod';
-import { MAX_DEPTH } from '../../download/listing/page-link.ts';
 import { MAX_URL_CHARS } from '../../base/limits.ts';
+import { MAX_DEPTH } from '../../download/listing/page-link.ts';
 import { MAX_LINKS, MAX_TEXT_CHARS } from '../../download/request/links-in-text.ts';
 import { addExnode, addMetalink, addRequest } from '../params/download-params.ts';
 import {
