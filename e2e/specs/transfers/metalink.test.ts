@@ -113,7 +113,7 @@ test.each([
   ['1 and 2', torrents.SINGLE_HYBRID],
 ])('a wrong piece of a torrent of version %s comes from another web seed', async (_, made) => {
   const body = Buffer.from(torrents.contentOf(9, torrents.ONE_BYTES));
-  // Whoever is asked for the byte first sends a wrong one from then on.
+  // The server that is asked for the byte first sends a wrong one from then on.
   let liar: FileServer | undefined;
   const damageOf = (server: FileServer) =>
     damageAt(20_000, () => {
