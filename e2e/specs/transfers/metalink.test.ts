@@ -113,7 +113,7 @@ test.each([
   ['1 and 2', torrents.SINGLE_HYBRID],
 ])('a wrong piece of a torrent of version %s comes from another web seed', async (_, made) => {
   const body = Buffer.from(torrents.contentOf(9, torrents.ONE_BYTES));
-  // Whoever is asked for the byte first sends a wrong one from then on.
+  // The server that is asked for the byte first sends a wrong one from then on.
   let liar: FileServer | undefined;
   const damageOf = (server: FileServer) =>
     damageAt(20_000, () => {
@@ -143,7 +143,7 @@ test('a file of several says how many of its bytes share a piece with another fi
   const { code, stderr, stdout } = await runCli(['get', path('t.torrent'), '-d', path('.')]);
   expect(code).toBe(0);
   expect(stderr + stdout).toMatch(/1 pieces do not match their checksum/);
-  const notes = [...(stderr + stdout).matchAll(/(\S+ \S+) at the edges of the file/g)];
+  const notes = [...(stderr + stdout).matchAll(/(\S+ \S+) of the file are not checked/g)];
   // Of 40000 bytes two pieces of 16384 are its own, of 100 none, of 70000 all from 9052 on.
   expect(notes.map(([, bytes]) => bytes)).toEqual(['7.06 KiB', '100 B', '8.84 KiB']);
   for (const [place, [name, size]] of torrents.FILES.entries()) {

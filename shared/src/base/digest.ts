@@ -34,7 +34,7 @@ export function isPlain({ from, tree }: PieceDigests): boolean {
 /** Returns true if the number of digests fits a file of some length, in bytes. */
 export function fitsLength({ pieceBytes, hexes, from }: PieceDigests, length: number): boolean {
   if (from === undefined) return hexes.length === Math.ceil(length / pieceBytes);
-  return hexes.length > 0 && from + (hexes.length - 1) * pieceBytes < length;
+  return hexes.length === 0 || from + (hexes.length - 1) * pieceBytes < length;
 }
 
 /** Returns the bytes of a file of some length that pieces say nothing about. */

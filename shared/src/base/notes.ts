@@ -22,8 +22,7 @@ export const NOTES = {
   'partial-changed': 'another program has changed the partial file: keeping what is still right',
   'partial-of-other': 'an earlier partial file was of another version and could not be used',
   'pieces-again': '{n} pieces do not match their checksum: fetching them again',
-  'not-all-checked':
-    '{bytes} at the edges of the file are not checked: the torrent has no checksum of them alone',
+  'not-all-checked': '{bytes} of the file are not checked: no checksum of them alone is known',
   'digest-from': 'the digest is taken from {url}',
   'signed-by': 'signed by {by}: key {fingerprint}',
   'no-signature': 'nobody vouches for the file: no signature was found',

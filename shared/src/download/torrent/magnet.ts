@@ -3,7 +3,7 @@
  * clients of BitTorrent, such as trackers and peers, is left out.
  */
 
-import { type Digest, digestFromHex } from '../../base/digest.ts';
+import { type Digest, digestFromHex, type PieceDigests } from '../../base/digest.ts';
 import { MillraceError } from '../../base/errors.ts';
 import { MAX_URL_CHARS } from '../../base/limits.ts';
 import { emptyFile, type FileDescription, LAST_PRIORITY } from '../metalink/description.ts';
@@ -24,6 +24,8 @@ export interface Magnet {
 
 /** Longest link, characters: it may name many trackers. */
 const MAX_MAGNET_CHARS = 4 * MAX_URL_CHARS;
+/** Says of a file that none of its bytes can be checked: without its torrent, an infohash proves nothing. */
+const NOTHING: PieceDigests = { algorithm: 'sha1', pieceBytes: 1, hexes: [], from: 0 };
 /** Most sources of each kind. */
 const MAX_SOURCES = 32;
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
@@ -51,6 +53,7 @@ export function parseMagnet(link: string): Magnet {
   const file: FileDescription = {
     ...emptyFile(safeFileName(name)),
     digests,
+    pieces: Object.keys(infoHashes).length > 0 && digests.length === 0 ? [NOTHING] : [],
     ...(size !== undefined && /^\d{1,15}$/.test(size) ? { size: Number(size) } : {}),
     replicas: files
       // The address of a folder leads to a page.

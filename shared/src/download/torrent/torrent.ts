@@ -27,9 +27,9 @@ export interface Torrent {
 
 /** Web servers that have the files (BEP 19), besides those that the torrent names. */
 export interface FurtherSeeds {
-  /** Those that the user has named, which come first. */
+  /** Web servers that the user has named, which come first. */
   readonly mirrors?: readonly string[];
-  /** Those that a magnet link has named. */
+  /** Web servers that a magnet link has named. */
   readonly seeds?: readonly string[];
 }
 
