@@ -2,25 +2,15 @@
  * The dialog for adding downloads: links from any text, Metalink documents, torrents, exNodes, and options.
  */
 
-import type {
-  AddManyResult,
-  Apart,
-  FoundLink as FoundLinkOf,
-  MetalinkFile,
-} from '@millrace/shared/bridge/rpc/adding-api';
+import type { AddManyResult, Apart, MetalinkFile } from '@millrace/shared/bridge/rpc/adding-api';
 import { Lines } from '@millrace/shared/ui/fields';
 import { Icon } from '@millrace/shared/ui/icons';
 import { type ChangeEvent, useEffect, useMemo, useRef, useState } from 'react';
 import { commonRequest, FIRST_FORM, problemsOf, requestsOf } from '../../model/adding/add-form.ts';
-import {
-  filtered,
-  leftAtFirst,
-  NO_FILTER,
-  type ShownLink,
-} from '../../model/adding/found-filter.ts';
+import { filtered, NO_FILTER, type ShownLink } from '../../model/adding/found-filter.ts';
 import type { GivenMetalink } from '../../model/app-state.ts';
-import { readMetalinkFiles, withoutMagnets } from '../../model/metalinks.ts';
-import { batches, MAX_LINKS, MAX_TEXT_CHARS, textPieces } from '../../model/text-pieces.ts';
+import { readMetalinkFiles } from '../../model/metalinks.ts';
+import { batches, MAX_TEXT_CHARS } from '../../model/text-pieces.ts';
 import { hostOf } from '../../text/format.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
 import { Dialog, DialogForm } from '../common/dialog.tsx';
@@ -30,15 +20,13 @@ import { PageLine, usePage } from './add-page.tsx';
 import { ProbeButton, useProbe } from './add-probe.tsx';
 import { FoundList } from './found-list.tsx';
 import { FoundTools } from './found-tools.tsx';
+import { useFound } from './use-found.ts';
 import { useMagnets } from './use-magnets.ts';
 
 /** Most links of a list without a filter. */
 const FEW = 12;
-const TYPING_MS = 120;
 /** Most downloads that one call adds. */
 const BATCH = 1000;
-/** Most commands and patterns whose problems are shown. */
-const MAX_PROBLEMS = 5;
 /** Most failures that are reported one by one. */
 const TOLD = 3;
 
@@ -95,7 +83,7 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
     }
     setLeft(next);
   };
-  // What the filter hides is not added: nobody sees whether it is checked.
+  // Hidden links are not added: nobody sees whether they are checked.
   const wanted = shown.filter(({ url }) => !left.has(url));
   const described: Described[] = metalinks.flatMap((from) =>
     from.files.map((file) => ({ key: fileKey(from, file.index), file, from })),
@@ -321,66 +309,4 @@ function OpenMetalink({ onRead }: { onRead: (read: GivenMetalink[]) => void }) {
       </button>
     </>
   );
-}
-
-interface Found {
-  readonly links: readonly FoundLinkOf[];
-  readonly truncated: boolean;
-  readonly asked: boolean;
-  /** True while more of the text is being read. */
-  readonly reading: boolean;
-  /** Why commands and patterns were not taken. */
-  readonly problems: readonly string[];
-}
-
-const NOTHING: Found = {
-  links: [],
-  truncated: false,
-  asked: false,
-  reading: false,
-  problems: [],
-};
-
-/** Has the daemon find the links in a text; links already in the list start unchecked. */
-function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => void): Found {
-  const app = useApp();
-  const [found, setFound] = useState(NOTHING);
-  useEffect(() => {
-    let wanted = true;
-    if (typed.trim() === '') {
-      setFound(NOTHING);
-      return;
-    }
-    const ask = async () => {
-      const links = new Map<string, FoundLinkOf>();
-      const problems = new Set<string>();
-      let truncated = typed.length > MAX_TEXT_CHARS;
-      const show = (reading: boolean) => {
-        setFound({
-          ...{ links: [...links.values()], truncated, asked: true, reading },
-          problems: [...problems].slice(0, MAX_PROBLEMS),
-        });
-        setLeft(new Set(leftAtFirst([...links.values()])));
-      };
-      for (const piece of textPieces(withoutMagnets(typed))) {
-        const answer = await app.attempt(app.call('millrace.parseText', { text: piece }));
-        if (!wanted || answer === undefined) return;
-        for (const link of answer.links) {
-          if (links.size < MAX_LINKS) links.set(link.url, link);
-          else truncated ||= !links.has(link.url);
-        }
-        truncated ||= answer.truncated;
-        for (const why of answer.problems) problems.add(why);
-        if (truncated) break;
-        show(true);
-      }
-      show(false);
-    };
-    const timer = setTimeout(() => void ask(), TYPING_MS);
-    return () => {
-      wanted = false;
-      clearTimeout(timer);
-    };
-  }, [app, typed, setLeft]);
-  return found;
 }

@@ -1,0 +1,74 @@
+/** Has the daemon find the links in a typed text. */
+
+import type { FoundLink } from '@millrace/shared/bridge/rpc/adding-api';
+import { useEffect, useState } from 'react';
+import { leftAtFirst } from '../../model/adding/found-filter.ts';
+import { withoutMagnets } from '../../model/metalinks.ts';
+import { MAX_LINKS, MAX_TEXT_CHARS, textPieces } from '../../model/text-pieces.ts';
+import { useApp } from '../common/context.tsx';
+
+const TYPING_MS = 120;
+/** Most commands and patterns whose problems are shown. */
+const MAX_PROBLEMS = 5;
+
+interface Found {
+  readonly links: readonly FoundLink[];
+  readonly truncated: boolean;
+  readonly asked: boolean;
+  /** True while more of the text is being read. */
+  readonly reading: boolean;
+  /** Why commands and patterns were not taken. */
+  readonly problems: readonly string[];
+}
+
+const NOTHING: Found = {
+  links: [],
+  truncated: false,
+  asked: false,
+  reading: false,
+  problems: [],
+};
+
+/** Has the daemon find the links in a text; links already in the list start unchecked. */
+export function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => void): Found {
+  const app = useApp();
+  const [found, setFound] = useState(NOTHING);
+  useEffect(() => {
+    let wanted = true;
+    if (typed.trim() === '') {
+      setFound(NOTHING);
+      return;
+    }
+    const ask = async () => {
+      const links = new Map<string, FoundLink>();
+      const problems = new Set<string>();
+      let truncated = typed.length > MAX_TEXT_CHARS;
+      const show = (reading: boolean) => {
+        setFound({
+          ...{ links: [...links.values()], truncated, asked: true, reading },
+          problems: [...problems].slice(0, MAX_PROBLEMS),
+        });
+        setLeft(new Set(leftAtFirst([...links.values()])));
+      };
+      for (const piece of textPieces(withoutMagnets(typed))) {
+        const answer = await app.attempt(app.call('millrace.parseText', { text: piece }));
+        if (!wanted || answer === undefined) return;
+        for (const link of answer.links) {
+          if (links.size < MAX_LINKS) links.set(link.url, link);
+          else truncated ||= !links.has(link.url);
+        }
+        truncated ||= answer.truncated;
+        for (const why of answer.problems) problems.add(why);
+        if (truncated) break;
+        show(true);
+      }
+      show(false);
+    };
+    const timer = setTimeout(() => void ask(), TYPING_MS);
+    return () => {
+      wanted = false;
+      clearTimeout(timer);
+    };
+  }, [app, typed, setLeft]);
+  return found;
+}
