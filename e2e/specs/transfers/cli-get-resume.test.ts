@@ -1,6 +1,6 @@
 /** Downloads of `millrace get` that are interrupted, and continued or left alone by later runs. */
 
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { CliProcess, runCli } from '../../fixtures/programs/processes.ts';
 import { GetStage, SLOW } from '../../fixtures/stages/get-stage.ts';
@@ -46,6 +46,36 @@ describe('resuming', () => {
       expect(await readdir(stage.folder)).toEqual(['file.bin']);
     },
   );
+
+  test('a link that a resolver has found and that has expired is found anew, and what is stored is used', async () => {
+    const good = origin.url('none', { size, seed: 'resolved' });
+    const state = stage.path('state');
+    const env = { MILLRACE_STATE: state };
+    const script = stage.path('resolver');
+    // Each time it is asked, it prints the next line.
+    await writeFile(
+      script,
+      `#!/bin/sh\ncd '${stage.folder}'; echo >> asked; sed -n "$(wc -l < asked)p" links\n`,
+    );
+    await chmod(script, 0o755);
+    const page = origin.url('none', { size, seed: 'page', name: 'page' });
+    const links = [good, origin.url('forbidden', { size, seed: 'resolved' }), good];
+    const answers = links.map((url) => JSON.stringify({ urls: [url], name: 'film.bin' }));
+    await writeFile(stage.path('links'), answers.join('\n'));
+    await runCli(['resolvers', 'set', 'own', '--', script], env);
+    const words = ['get', page, '--resolver', 'own', '-d', stage.folder];
+    const run = new CliProcess([...words, ...SLOW], env);
+    const journal = stage.path('film.bin.millrace-journal');
+    await until(async () => /\n.*\n/.test(await readFile(journal, 'utf8').catch(() => '')));
+    run.child.kill('SIGINT');
+    expect((await run.result).code).toBe(130);
+    origin.reset();
+    const { code, stdout, stderr } = await runCli(words, env);
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(stderr).toContain('The link has expired: own has found a new one.');
+    expect(stdout).toMatch(/are there already/);
+    expect(await stage.digestOf('film.bin')).toBe(origin.digest(good));
+  });
 
   test('Ctrl-C during a file that comes in one piece says that it starts from the beginning', async () => {
     const url = origin.url('no-ranges', { size, seed: 'one piece' });
