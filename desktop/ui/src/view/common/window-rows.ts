@@ -1,4 +1,4 @@
-/** Which rows of a long list are mounted: the visible ones and some around them. */
+/** Chooses the mounted rows of a long list: the visible ones and some around them. */
 
 import type { Range } from '@tanstack/react-virtual';
 
