@@ -10,9 +10,9 @@ import type { Run } from '../queue/contract.ts';
 import type { HostMemory } from '../queue/host-memory.ts';
 import { QueueRunner, type QueueRunnerOptions } from '../queue/queue-runner.ts';
 import { type ManagerEvent, Records } from '../queue/records.ts';
+import { removeLeftJournals } from '../removal/left-journals.ts';
 import { Remover, type Removing } from '../removal/removing.ts';
 import type { Trash } from '../removal/trash.ts';
-import { ResolvedLinks } from '../resolvers/resolved-links.ts';
 import type { Resolvers } from '../resolvers/resolvers.ts';
 import type { Limits, Settings } from '../settings/settings.ts';
 import type { DownloadStore } from '../store/download-store.ts';
@@ -23,9 +23,9 @@ import { Additions } from './additions.ts';
 import { Changes, type ProveLink } from './changes.ts';
 import { checkKept } from './check-kept.ts';
 import type { Change, NewDownload } from './download-schema.ts';
-import { removeLeftJournals } from './left-journals.ts';
 import { Line } from './line.ts';
 import { Renewals } from './renewals.ts';
+import { ResolvedLinks } from './resolved-links.ts';
 
 export interface ManagerOptions
   extends Omit<QueueRunnerOptions, 'records' | 'renew'>,

@@ -9,10 +9,10 @@ import type { DownloadRequest } from '@millrace/shared/download/request/request'
 import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
 import { listField, singleField } from '@millrace/shared/http/fields/headers';
 import { canPin } from '@millrace/shared/http/fields/validators';
-import type { AskedDownload, ResolvedDownload } from '../resolvers/resolved-links.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import type { NewDownload } from './download-schema.ts';
 import type { Manager } from './manager.ts';
+import type { AskedDownload, ResolvedDownload } from './resolved-links.ts';
 
 /** Longest time for all links of a call, in milliseconds. */
 const PROBE_MS = 10_000;

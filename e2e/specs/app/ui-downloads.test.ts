@@ -217,8 +217,8 @@ ui.when('a download', () => {
     damaged.fill(0, MIB / 2, MIB / 2 + 100);
     await writeFile(path, damaged);
     const row = rowOf(ui.page, 'damaged.bin');
-    await row.click();
-    await ui.page.getByRole('button', { name: 'Repair this file…' }).click();
+    await row.click({ button: 'right' });
+    await ui.page.getByRole('menuitem', { name: 'Repair this file…' }).click();
     const dialog = ui.page.getByRole('dialog', { name: 'Repair damaged.bin' });
     await dialog.getByText('The file stays as it is until').waitFor();
     await dialog.getByRole('button', { name: 'Repair', exact: true }).click();

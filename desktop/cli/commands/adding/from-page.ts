@@ -2,10 +2,10 @@
 
 import { type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import { formatBytes } from '@millrace/shared/base/units';
-import { fitsPattern } from '@millrace/shared/base/wildcards';
 import type { PageLink, PageLinks } from '@millrace/shared/bridge/rpc/adding-api';
 import type { CurlDownload } from '@millrace/shared/download/adding/curl-command';
 import { MAX_DEPTH } from '@millrace/shared/download/listing/page-link';
+import { fitsPattern } from '@millrace/shared/text/wildcards';
 import type { Command } from 'commander';
 import type { CliContext, Report } from '../../console/context.ts';
 import { openDaemon, openOrStart } from '../../console/daemon-link.ts';

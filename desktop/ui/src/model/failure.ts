@@ -57,6 +57,14 @@ export function canRepair({ status, startedAt }: DownloadView): boolean {
   return status === 'complete' && startedAt !== undefined;
 }
 
+/**
+ * Returns true for a file that no digest has shown to be right: its details offer a repair. The menu
+ * offers it for all files, which may have been damaged later.
+ */
+export function suggestsRepair(row: DownloadView): boolean {
+  return canRepair(row) && row.digest === undefined;
+}
+
 export function isQueued({ status }: DownloadView): boolean {
   return status === 'queued' || status === 'waiting' || status === 'paused';
 }

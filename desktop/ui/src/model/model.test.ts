@@ -12,7 +12,7 @@ import {
   requestsOf,
 } from './adding/add-form.ts';
 import { appendSpeed, patchDetail } from './detail.ts';
-import { remedyOf, shareOf } from './failure.ts';
+import { remedyOf, shareOf, suggestsRepair } from './failure.ts';
 import { FIRST_VIEW, queryOf, sortBy } from './filter.ts';
 import { cellAt, cellBytes, gridFor } from './map-geometry.ts';
 import { sourceLabel } from './source-label.ts';
@@ -210,4 +210,13 @@ test('the wait between attempts to connect doubles, up to a limit', () => {
   expect(delays.slice(0, 4)).toEqual([250, 500, 1000, 2000]);
   expect(Math.max(...delays)).toBe(8000);
   expect(retryDelay(0, () => 1)).toBe(313);
+});
+
+test('a repair is suggested for files that no digest has shown to be right', () => {
+  const row = { status: 'complete', startedAt: 1 } as DownloadView;
+  const digest = { algorithm: 'sha256', hex: 'ab' };
+  expect(suggestsRepair(row)).toBe(true);
+  expect(suggestsRepair({ ...row, digest })).toBe(false);
+  expect(suggestsRepair({ ...row, status: 'active' })).toBe(false);
+  expect(suggestsRepair({ ...row, startedAt: undefined } as never)).toBe(false);
 });

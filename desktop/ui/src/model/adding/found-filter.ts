@@ -1,7 +1,7 @@
 /** The links that were found, as the dialog for adding shows them: filtered, and by page. */
 
-import { fitsPattern } from '@millrace/shared/base/wildcards';
 import type { FoundLink, PageLink } from '@millrace/shared/bridge/rpc/adding-api';
+import { fitsPattern } from '@millrace/shared/text/wildcards';
 
 /** A link of a text, or one of a page. */
 export type ShownLink = FoundLink & Partial<Pick<PageLink, 'size' | 'folder' | 'wanted'>>;

@@ -83,7 +83,7 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
     }
     setLeft(next);
   };
-  // Hidden links are not added: nobody sees whether they are checked.
+  // Links that the filter hides are not added: nobody sees whether they are checked.
   const wanted = shown.filter(({ url }) => !left.has(url));
   const described: Described[] = metalinks.flatMap((from) =>
     from.files.map((file) => ({ key: fileKey(from, file.index), file, from })),

@@ -1,4 +1,4 @@
-/** Chooses the rows of a long list that are mounted: the visible ones and some around them. */
+/** Chooses the mounted rows of a long list: the visible ones and some around them. */
 
 import type { Range } from '@tanstack/react-virtual';
 

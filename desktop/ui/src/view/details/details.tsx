@@ -7,11 +7,11 @@ import { Icon, type IconName } from '@millrace/shared/ui/icons';
 import * as Tabs from '@radix-ui/react-tabs';
 import {
   canPause,
-  canRepair,
   canResume,
   canRetry,
   remedyOf,
   shareOf,
+  suggestsRepair,
 } from '../../model/failure.ts';
 import { isOwnMachine, shell } from '../../model/shell.ts';
 import { bytes, duration, rate } from '../../text/format.ts';
@@ -167,7 +167,7 @@ function Buttons({ row }: { row: DownloadView }) {
         row.status === 'complete' &&
         button('folder', text.t('action.showInFolder'), () => void actions.showInFolder(gid))}
       {isOwnMachine &&
-        canRepair(row) &&
+        suggestsRepair(row) &&
         button('retry', text.t('action.repair.more'), () => actions.open({ kind: 'repair', gid }))}
       {row.status === 'complete'
         ? button('clear', text.t('action.takeOff'), () => void actions.remove([gid]))

@@ -7,12 +7,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { MillraceError } from '@millrace/shared/base/errors';
 import { formatEntry, formatHeader } from '@millrace/shared/download/journal/journal';
 import { FakeDaemon, type FakeRun, LENGTH, T0, until } from '../../testing/fake-daemon.ts';
-import { probeLinks } from '../downloads/probes.ts';
 import { DATA_SUFFIX, JOURNAL_SUFFIX } from '../files/partial-names.ts';
+import { setResolver } from '../resolvers/resolver-list.ts';
+import { Resolvers } from '../resolvers/resolvers.ts';
 import { proveLink } from '../sources/link-proof.ts';
+import { probeLinks } from './probes.ts';
 import type { AskedDownload } from './resolved-links.ts';
-import { setResolver } from './resolver-list.ts';
-import { Resolvers } from './resolvers.ts';
 
 const RIGHT = Buffer.from(Array.from({ length: LENGTH }, (_, i) => (i * 7 + (i >> 3)) % 251));
 const WRONG = Buffer.from(RIGHT).fill(9, 300, 301);

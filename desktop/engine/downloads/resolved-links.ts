@@ -11,13 +11,13 @@ import {
   contradiction,
   type Resolved,
 } from '@millrace/shared/download/resolve/resolved';
-import type { Changes } from '../downloads/changes.ts';
-import { MAX_URLS, type NewDownload } from '../downloads/download-schema.ts';
 import { type Records, targetOf } from '../queue/records.ts';
+import type { Resolver } from '../resolvers/resolver-list.ts';
+import type { Found, Resolvers } from '../resolvers/resolvers.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import { inParallel } from '../sync/in-parallel.ts';
-import type { Resolver } from './resolver-list.ts';
-import type { Found, Resolvers } from './resolvers.ts';
+import type { Changes } from './changes.ts';
+import { MAX_URLS, type NewDownload } from './download-schema.ts';
 
 /** Longest time for the links of one call, in milliseconds, and links that are asked about at a time. */
 const LONGEST_MS = 300_000;
