@@ -5,6 +5,8 @@ export interface Placeholders {
   readonly 'side.scheduled.pause': 'time';
   readonly 'side.scheduled.limit': 'time';
   readonly 'bar.sortedBy': 'what';
+  readonly 'mini.running.one': 'n';
+  readonly 'mini.running.other': 'n';
   readonly 'selected.one': 'n';
   readonly 'selected.other': 'n';
   readonly 'list.of': 'part' | 'whole';
