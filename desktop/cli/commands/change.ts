@@ -1,5 +1,6 @@
 /** `millrace change` and `url`: changes to an existing download. */
 
+import type { AfterChoice } from '@millrace/shared/download/after/after';
 import { Command } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../console/context.ts';
 import { folderFor, withDaemon } from '../console/daemon-link.ts';
@@ -10,12 +11,14 @@ import {
   type RequestOptions,
   requestOption,
 } from '../options/request-options.ts';
+import { changedThen, SETTINGS, THEN_WORDS } from '../options/then-option.ts';
 import { idValue, noneAsNull, rateOrNone, UsageError, urlValue } from '../text/option-values.ts';
 import { changeLine } from '../view/watch-model.ts';
 
 type Changeable = (typeof CHANGEABLE)[number];
 interface ChangeOptions extends Pick<RequestOptions, Changeable>, QueueOptions, CommonOptions {
   readonly limit?: number | 'none';
+  readonly then?: AfterChoice | typeof SETTINGS;
 }
 
 /** Options of a download that can be changed; its limit is apart, as it also accepts "none". */
@@ -33,13 +36,18 @@ const CHANGEABLE = [
 export function changeCommand(context: CliContext): Command {
   const command = addQueueOptions(
     new Command('change')
-      .description('change a download: its place, limit, folder or connections')
+      .description('change a download: its place, limit, folder, connections, or what follows it')
       .summary('change a download')
       .argument('<id>', 'its id, or the beginning of it', idValue)
       .option('--limit <rate>', 'bytes per second, such as 500K or 2MiB/s; "none"', rateOrNone),
   );
   for (const name of CHANGEABLE) command.addOption(requestOption(name));
   return command
+    .option(
+      '--then <action>',
+      `when it is complete: ${THEN_WORDS}; "${SETTINGS}" as the settings say; may be repeated`,
+      changedThen,
+    )
     .option('--json', 'print one JSON document')
     .addHelpText(
       'after',
@@ -47,13 +55,14 @@ export function changeCommand(context: CliContext): Command {
     )
     .action(
       action<ChangeOptions, [string]>(context, (report, options, id) => {
-        const { position, priority, category, limit, ...others } = options;
+        const { position, priority, category, limit, then, ...others } = options;
         const { urls: _, ...asked } = requestOf('', others, folderFor(context));
         const changes = {
           ...asked,
           ...(priority === undefined ? {} : { priority }),
           ...(category === undefined ? {} : { category }),
           ...(limit === undefined ? {} : { limit: noneAsNull(limit) }),
+          ...(then === undefined ? {} : { after: then === SETTINGS ? null : then }),
         };
         if (position === undefined && Object.keys(changes).length === 0) {
           throw new UsageError('say what to change');

@@ -10,6 +10,8 @@ import { InvalidArgumentError } from 'commander';
 /** Actions that need a value. */
 const WITH_VALUE: ReadonlySet<AfterAction> = new Set(['move', 'run']);
 const NOTHING = 'nothing';
+/** Word for the actions that the settings name. */
+export const SETTINGS = 'settings';
 
 export const THEN_WORDS = 'move=FOLDER, extract, run=NAME, open, webhook, or "nothing"';
 
@@ -27,6 +29,19 @@ export function thenValue(text: string, before: AfterChoice = {}): AfterChoice {
     throw new InvalidArgumentError(`one of ${THEN_WORDS} is needed`);
   }
   return { ...before, [action]: value === '' ? true : value };
+}
+
+/**
+ * Reads a changed choice: as `thenValue` does, or the word for the actions of the settings.
+ *
+ * @throws InvalidArgumentError if the word is no action
+ */
+export function changedThen(
+  text: string,
+  before: AfterChoice | typeof SETTINGS = {},
+): AfterChoice | typeof SETTINGS {
+  if (text === SETTINGS) return SETTINGS;
+  return thenValue(text, before === SETTINGS ? {} : before);
 }
 
 /** Returns the words of a choice, in the order of the actions. */

@@ -193,6 +193,22 @@ describe('watching', () => {
   });
 });
 
+test('what follows a download is chosen anew, and given back to the settings', async () => {
+  await stage.cli.startDaemon();
+  const { gid } = await stage.add(origin.url('none', { name: 'then.bin' }), '--paused');
+  const chosen = async (...then: string[]) => {
+    const words = then.flatMap((word) => ['--then', word]);
+    const { chosenAfter } = await stage.cli.json<{ chosenAfter?: object }>('change', gid, ...words);
+    return chosenAfter;
+  };
+  expect(await chosen('extract', 'move=Sorted')).toEqual({ extract: true, move: 'Sorted' });
+  expect(await chosen('open')).toEqual({ open: true });
+  expect(await chosen('nothing')).toEqual({});
+  expect(await chosen('settings')).toBeUndefined();
+  const wrong = await stage.cli.run('change', gid, '--then', 'dance');
+  expect(wrong.code).toBe(2);
+});
+
 describe('mistakes', () => {
   test('are reported with what to do, and exit status 2', async () => {
     await stage.cli.startDaemon();

@@ -3,7 +3,6 @@
 import { useEffect, useRef } from 'react';
 import { isByAccount, type SessionAnswer } from '../../api/session.ts';
 import type { AppState, DialogState } from '../../model/app-state.ts';
-import { hasSounds, play, soundOf } from '../../model/sounds.ts';
 import { AddDialog } from '../add/add-dialog.tsx';
 import { DropZone } from '../add/drop-zone.tsx';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
@@ -14,6 +13,7 @@ import {
   NewLinkDialog,
   RepairDialog,
 } from '../common/small-dialogs.tsx';
+import { hasSounds, play, soundOf } from '../common/sounds.ts';
 import { useTheme } from '../common/theme.ts';
 import { Toasts } from '../common/toasts.tsx';
 import { Details } from '../details/details.tsx';

@@ -1,8 +1,8 @@
 import { DENSITIES, THEMES } from '@millrace/shared/bridge/rpc/settings-api';
 import { Choice, Switch } from '@millrace/shared/ui/fields';
-import { hasSounds, soundsChange } from '../../model/sounds.ts';
 import { LANGUAGE_FACTS, LANGUAGES } from '../../text/text.ts';
 import { useText } from '../common/context.tsx';
+import { hasSounds, soundsChange } from '../common/sounds.ts';
 import type { PageProps } from './page-props.ts';
 
 export function AppearancePage({ settings, save }: PageProps) {
