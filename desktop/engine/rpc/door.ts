@@ -231,13 +231,19 @@ export class Door {
       if (++waiting > MAX_WAITING_CALLS || waitingBytes > MAX_WAITING_BYTES) {
         return webSocket.terminate();
       }
-      // Calls are answered in order, one at a time, because they build on each other.
-      last = last.then(async () => {
-        const { body } = await dispatcher.answer(text, context);
-        waiting--;
-        waitingBytes -= bytes;
-        sendText(JSON.stringify(body));
-      });
+      // Calls are answered in order, one at a time, because they build on each other. One that waits
+      // for a server or a program must not hold up what the user does meanwhile.
+      last = last.then(
+        () =>
+          new Promise((onWaiting) => {
+            void dispatcher.answer(text, { ...context, onWaiting }).then(({ body }) => {
+              waiting--;
+              waitingBytes -= bytes;
+              sendText(JSON.stringify(body));
+              onWaiting();
+            });
+          }),
+      );
     });
   }
 }

@@ -36,6 +36,8 @@ export interface CallContext {
   readonly remote?: RemoteAccess | undefined;
   /** Undefined for a call over HTTP. */
   readonly subscriber: Subscriber | undefined;
+  /** Called by a method that waits for other machines or for programs. */
+  readonly onWaiting?: () => void;
 }
 
 /** A method, called with the parameters that follow the token. */

@@ -1,6 +1,8 @@
 /** Methods for the page and the shell, called through a server in this process. */
 
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -296,4 +298,29 @@ describe('rpc.discover', () => {
       schema: { type: 'integer', minimum: 0, maximum: 1000, default: 100 },
     });
   });
+});
+
+test('a call that waits for a server holds up no other call of its connection', async () => {
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => sockets.push(socket));
+  const asked = once(silent, 'connection');
+  await once(silent.listen(0, '127.0.0.1'), 'listening');
+  try {
+    const { port } = silent.address() as AddressInfo;
+    let isAnswered = false;
+    const probe = call('millrace.probe', {
+      downloads: [{ urls: [`http://127.0.0.1:${port}/f.iso`] }],
+    }).finally(() => {
+      isAnswered = true;
+    });
+    await asked;
+    await call('millrace.getCategories', {});
+    expect(isAnswered).toBe(false);
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+    expect((await probe).links[0]?.problem).toBeDefined();
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  }
 });

@@ -1,7 +1,7 @@
 /** Shared parts of our own methods: their options, and the checks of their parameters. */
 
 import { isMillraceError } from '@millrace/shared/base/errors';
-import type { Gives, Rows, Taken } from '@millrace/shared/bridge/contract/row';
+import type { Gives, Row, Rows, Taken } from '@millrace/shared/bridge/contract/row';
 import { isObject, RpcError } from '@millrace/shared/bridge/rpc/json-rpc';
 import type * as z from 'zod';
 import type { Manager } from '../../downloads/manager.ts';
@@ -50,24 +50,26 @@ export type Handlers<R extends Rows> = {
 
 /** Makes the methods of some rows of the contract. */
 export function methodsOf<R extends Rows>(rows: R, handlers: Handlers<R>): [string, Method][] {
-  return Object.entries(rows).map(([name, { params }]) => {
+  return Object.entries(rows).map(([name, row]) => {
     const work = handlers[name as keyof Handlers<R>] as (
       given: unknown,
       context: CallContext,
     ) => unknown;
-    return [name, checked(params, work)];
+    return [name, checked(row, work)];
   });
 }
 
 function checked(
-  schema: z.ZodObject,
+  { params: schema, waits }: Row,
   work: (given: unknown, context: CallContext) => unknown,
 ): Method {
   return (params, context) => {
     if (params.length > 1) throw invalidParams('one object is expected');
     const given = params[0] ?? {};
     if (!isObject(given)) throw invalidParams('an object is expected');
-    return work(parsed(schema, given), context);
+    const taken = parsed(schema, given);
+    if (waits === true) context.onWaiting?.();
+    return work(taken, context);
   };
 }
 

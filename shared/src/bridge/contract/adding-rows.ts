@@ -44,6 +44,7 @@ export const ADDING_ROWS = {
     params: z.looseObject({}),
     asked: addRequest,
     result: added,
+    waits: true,
   },
   'millrace.addMany': {
     summary: 'Adds those downloads that can be added, as one change.',
@@ -52,6 +53,7 @@ export const ADDING_ROWS = {
     }),
     asked: z.strictObject({ downloads: z.array(addRequest).max(MAX_ADDED) }),
     result: addManyResult,
+    waits: true,
   },
   'millrace.addMetalink': {
     summary: 'Adds the files that a Metalink document, a torrent or a magnet link describes.',
@@ -65,6 +67,7 @@ export const ADDING_ROWS = {
     }),
     asked: addMetalink,
     result: gids,
+    waits: true,
   },
   'millrace.addExnode': {
     summary: 'Adds the file that an exNode describes.',
@@ -81,6 +84,7 @@ export const ADDING_ROWS = {
     summary: 'Shows the files that a Metalink document, a torrent or a magnet link describes.',
     params: z.strictObject({ metalink }),
     result: metalinkFiles,
+    waits: true,
   },
   'millrace.parseText': {
     summary:
@@ -96,6 +100,7 @@ export const ADDING_ROWS = {
     }),
     asked: z.strictObject({ downloads: z.array(addRequest).max(MAX_PROBED) }),
     result: probedLinks,
+    waits: true,
   },
   'millrace.readPage': {
     summary:
@@ -103,6 +108,7 @@ export const ADDING_ROWS = {
     params: z.looseObject({ depth }),
     asked: z.looseObject({ ...addRequest.shape, depth }),
     result: pageLinks,
+    waits: true,
   },
   'millrace.checkDuplicates': {
     summary: 'Finds downloads of the same URLs.',

@@ -58,6 +58,7 @@ export const DOWNLOAD_ROWS = {
     summary: 'Replaces the expired link of a download, if the new URL has the same file.',
     params: z.strictObject({ gid, url: z.string() }),
     ...now,
+    waits: true,
   },
   'millrace.repair': {
     summary:

@@ -27,5 +27,6 @@ export const EDGE_ROWS = {
     summary: 'Tests an edge.',
     params: z.strictObject({ url }),
     result: edgeTest,
+    waits: true,
   },
 } as const satisfies Rows;

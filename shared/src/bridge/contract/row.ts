@@ -16,6 +16,11 @@ export interface Row {
   readonly gives?: string;
   /** socket: answered only on a WebSocket; token: only for callers that have shown the token. */
   readonly needs?: 'socket' | 'token';
+  /**
+   * True if the method waits for other machines or for programs: on a WebSocket, the calls behind it
+   * are answered meanwhile.
+   */
+  readonly waits?: true;
 }
 
 /** Rows by the name of their method, which begins with `millrace.`. */

@@ -53,6 +53,7 @@ export const SHARE_ROWS = {
     summary: 'Asks a depot that is set up what it allows.',
     params: z.strictObject({ url }),
     result: depotCheck,
+    waits: true,
   },
   'millrace.invite': {
     summary: 'Reserves space in a depot for a file of a guest, who needs no token.',
@@ -62,6 +63,7 @@ export const SHARE_ROWS = {
       seconds,
     }),
     result: invitation,
+    waits: true,
   },
   'millrace.offerFile': {
     summary: 'Names a file or a folder that may be sent, for a page that cannot name paths itself.',
