@@ -137,8 +137,14 @@ function fits({ name, category, wanted }: PageLink, { match, kind }: PageOptions
 
 function tell(report: Report, page: PageLinks, duplicates: number): void {
   const { folders, truncated, unread } = page;
-  if (duplicates > 0) report.note(`${duplicates} are in the list already, and are left out.`);
-  if (folders > 0) report.note(`${folders} folders were not looked into; --depth goes deeper.`);
+  if (duplicates > 0) {
+    const are = duplicates === 1 ? 'is' : 'are';
+    report.note(`${duplicates} ${are} in the list already, and left out.`);
+  }
+  if (folders > 0) {
+    const were = folders === 1 ? 'folder was' : 'folders were';
+    report.note(`${folders} ${were} not looked into; --depth goes deeper.`);
+  }
   if (truncated) report.note('There are more links than these.');
   for (const { url, code } of unread) {
     report.note(`${url} could not be read: ${new MillraceError(code as ErrorCode).row.title}.`);
