@@ -91,8 +91,10 @@ describe('downloads', () => {
         async () => (await stage.listed(host)).find((one) => one.gid === which)?.status === status,
       );
     await is(lost, 'error');
-    const newest = (await stage.listed(host))[0];
-    expect(newest).toMatchObject({ gid: lost, error: { code: 'origin-not-found' } });
+    const [first, second] = await stage.listed(host);
+    // What runs comes first, and what has failed after it.
+    expect(first).toMatchObject({ gid });
+    expect(second).toMatchObject({ gid: lost, error: { code: 'origin-not-found' } });
     await is(gid, 'active');
     await host.call('command', { gid, command: 'pause' });
     await is(gid, 'paused');
