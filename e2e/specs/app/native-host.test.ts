@@ -92,7 +92,7 @@ describe('downloads', () => {
       );
     await is(lost, 'error');
     const [first, second] = await stage.listed(host);
-    // What runs comes first, and what has failed after it.
+    // A running download comes before a failed one.
     expect(first).toMatchObject({ gid });
     expect(second).toMatchObject({ gid: lost, error: { code: 'origin-not-found' } });
     await is(gid, 'active');
