@@ -5,7 +5,7 @@
 
 import type { Socket } from 'node:net';
 import { isMillraceError, MillraceError } from '../src/base/errors.ts';
-import { WaitingLine } from '../src/base/waiting-line.ts';
+import { WaitingLine, waitInLine } from '../src/base/waiting-line.ts';
 import type { Headers } from '../src/http/fields/headers.ts';
 import type { MessageHead } from '../src/http/messages/message-head.ts';
 import { type Fields, requestHead } from '../src/http/messages/request-head.ts';
@@ -168,7 +168,7 @@ export class RangeClient {
       if (pool.cutOff !== undefined) throw pool.cutOff;
     }
     while (isFull() && !this.#hasIdle(pool)) {
-      await turn(pool, signal);
+      await waitInLine(pool.waiting, signal);
       if (pool.cutOff !== undefined) throw pool.cutOff;
     }
     signal.throwIfAborted();
@@ -258,23 +258,6 @@ export class RangeClient {
 function turnOfLoop(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(() => setImmediate(resolve));
-  });
-}
-
-/** Waits until a connection of the pool may have become free. */
-function turn(pool: Pool, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const wake = () => {
-      signal.removeEventListener('abort', onAbort);
-      resolve();
-    };
-    const onAbort = () => {
-      pool.waiting.delete(wake);
-      reject(signal.reason);
-    };
-    pool.waiting.add(wake);
-    signal.addEventListener('abort', onAbort, { once: true });
   });
 }
 

@@ -1,16 +1,11 @@
 /** Requests of `get` whose links a resolver finds, and finds anew when they expire. */
 
 import { relative } from 'node:path';
-import { MillraceError } from '@millrace/shared/base/errors';
+import type { MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
-import {
-  answered,
-  answeredAnew,
-  contradiction,
-  onExpired,
-  type Resolved,
-} from '@millrace/shared/download/resolve/resolved';
+import { answered, onExpired, type Resolved } from '@millrace/shared/download/resolve/resolved';
 import type { DownloadProgress } from '../../engine/download/download-types.ts';
+import { linksAnew } from '../../engine/resolvers/links-anew.ts';
 import { Resolvers } from '../../engine/resolvers/resolvers.ts';
 import { proveLink } from '../../engine/sources/link-proof.ts';
 import type { CliContext } from '../console/context.ts';
@@ -26,7 +21,7 @@ export interface ResolvedRequest {
    * Asks the resolver again after a failure, and shows that its answer leads to the same file.
    *
    * @returns undefined if the failure is not that of an expired link, or asking has not helped
-   * @throws MillraceError of the resolver; `different-file`
+   * @throws MillraceError as `linksAnew`
    */
   readonly again: (
     error: MillraceError,
@@ -58,27 +53,15 @@ export async function resolvedRequest(
     if (error.row.file !== 'gone') return undefined;
     const next = onExpired(resolved, storedBytes);
     if (!next.again) return undefined;
-    const anew = await resolvers.ask({ url, resolver: by, anew: true }, signal);
-    if (anew === undefined) return undefined;
     const known = length ?? request.length;
-    const why = contradiction({ length: known, digests: request.digests }, anew.answer);
-    if (why !== undefined) throw new MillraceError('different-file', `${by}: ${why}`);
-    const {
-      login: own,
-      digests: proofs = [],
-      ...changed
-    } = answeredAnew(request, resolved, anew.answer);
-    request = {
-      ...{ ...request, ...changed, login: own, digests: proofs },
-      // The partial file is found by its name.
-      ...(path === undefined ? {} : { file: relative(request.dir, path), rename: false }),
-    };
-    resolved = { ...next.resolved, urls: anew.answer.urls };
-    const proof = await proveLink(request, { path, length: known }, Math.random, signal);
-    const isAlike = proof.length !== undefined && proof.length === known;
-    if (proof.found === 'not-compared' && !isAlike && proofs.length === 0) {
-      throw new MillraceError('different-file', 'its server sends no parts to compare');
-    }
+    const prove = (changed: DownloadRequest) =>
+      proveLink(changed, { path, length: known }, Math.random, signal);
+    const file = path === undefined ? undefined : relative(request.dir, path);
+    const expired = { request, resolved: next.resolved, length: known, file };
+    const anew = await linksAnew(resolvers, expired, prove, signal);
+    resolved = anew.resolved;
+    // The partial file is found by its name.
+    request = path === undefined ? anew.request : { ...anew.request, rename: false };
     return request;
   };
   return { request, by, note: answer.note, again };

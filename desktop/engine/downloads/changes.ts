@@ -4,7 +4,7 @@ import { relative, resolve } from 'node:path';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
-import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import { type DownloadRequest, MAX_URLS } from '@millrace/shared/download/request/request';
 import type { Resolved } from '@millrace/shared/download/resolve/resolved';
 import type { QueueRunner } from '../queue/queue-runner.ts';
 import { type Records, targetOf } from '../queue/records.ts';
@@ -14,7 +14,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { BegunFile, LinkProof } from '../sources/link-proof.ts';
 import { type DownloadRecord, isFinished } from '../store/record.ts';
 import { toCategory } from './category-change.ts';
-import { type Change, changeSchema, isOnlyCategory, MAX_URLS } from './download-schema.ts';
+import { type Change, changeSchema, isOnlyCategory } from './download-schema.ts';
 import { checkFile, cleanUrls, olderOf } from './new-download.ts';
 import { withoutLogins } from './secrets.ts';
 

@@ -4,12 +4,16 @@ import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/base/digest';
 import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
 import { afterChoiceSchema } from '@millrace/shared/bridge/contract/after-rows';
 import { MAX_PRIORITY, MIN_PRIORITY } from '@millrace/shared/download/queue/queue-line';
-import { LOCI_LIMITS, MAX_KEY_CHARS, MAX_KEYS } from '@millrace/shared/download/request/request';
+import {
+  LOCI_LIMITS,
+  MAX_KEY_CHARS,
+  MAX_KEYS,
+  MAX_URLS,
+} from '@millrace/shared/download/request/request';
 import { MAX_PER_HOST } from '@millrace/shared/download/transfer/host-limits';
 import { MAX_EXNODE_BYTES } from '@millrace/shared/exnode/exnode';
 import * as z from 'zod';
 
-export const MAX_URLS = 64;
 const MAX_EDGES = 16;
 const MAX_HEADERS = 64;
 const MAX_FIELD_CHARS = 16_384;

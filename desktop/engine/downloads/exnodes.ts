@@ -4,9 +4,10 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
 import { isExnodeLink } from '@millrace/shared/download/request/document-name';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
+import { MAX_URLS } from '@millrace/shared/download/request/request';
 import type { Exnode, ReadableExnode } from '@millrace/shared/exnode/exnode';
 import { inParallel } from '../sync/in-parallel.ts';
-import { MAX_URLS, type NewDownload } from './download-schema.ts';
+import type { NewDownload } from './download-schema.ts';
 
 /** Longest time to read the exNodes that links lead to, and how many are read at a time. */
 const LONGEST_MS: Millis = 60_000;

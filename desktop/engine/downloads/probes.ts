@@ -10,6 +10,7 @@ import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
 import { listField, singleField } from '@millrace/shared/http/fields/headers';
 import { canPin } from '@millrace/shared/http/fields/validators';
 import type { DownloadRecord } from '../store/record.ts';
+import { inParallel } from '../sync/in-parallel.ts';
 import type { NewDownload } from './download-schema.ts';
 import type { Manager } from './manager.ts';
 import type { AskedDownload, ResolvedDownload } from './resolved-links.ts';
@@ -38,24 +39,20 @@ export async function probeLinks(
   const found = await manager.resolvedLinks.findAll(asked, isOwn);
   const late = AbortSignal.timeout(ms);
   const results: ProbedLink[] = asked.map(() => ({ resumable: false }));
-  const waiting = found.entries();
-  const work = async () => {
-    for (const [index, one] of waiting) {
-      if (one instanceof MillraceError) {
-        results[index] = { resumable: false, problem: one.code, said: one.detail };
-        continue;
-      }
-      const by = resolverWords(one);
-      results[index] = await probe(manager, one.download, late).then(
-        (answer) => ({ ...answer, ...by }),
-        (error: unknown) => {
-          const code = late.aborted ? 'origin-timeout' : asMillraceError(error).code;
-          return { resumable: false, problem: code, ...by };
-        },
-      );
+  await inParallel([...found.entries()], { atATime: AT_ONCE }, async ([index, one]) => {
+    if (one instanceof MillraceError) {
+      results[index] = { resumable: false, problem: one.code, said: one.detail };
+      return;
     }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+    const by = resolverWords(one);
+    results[index] = await probe(manager, one.download, late).then(
+      (answer) => ({ ...answer, ...by }),
+      (error: unknown) => {
+        const code = late.aborted ? 'origin-timeout' : asMillraceError(error).code;
+        return { resumable: false, problem: code, ...by };
+      },
+    );
+  });
   return results;
 }
 

@@ -4,20 +4,15 @@ import { relative } from 'node:path';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
-import {
-  type Answered,
-  answered,
-  answeredAnew,
-  contradiction,
-  type Resolved,
-} from '@millrace/shared/download/resolve/resolved';
+import { type Answered, answered, type Resolved } from '@millrace/shared/download/resolve/resolved';
 import { type Records, targetOf } from '../queue/records.ts';
+import { linksAnew } from '../resolvers/links-anew.ts';
 import type { Resolver } from '../resolvers/resolver-list.ts';
 import type { Found, Resolvers } from '../resolvers/resolvers.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import { inParallel } from '../sync/in-parallel.ts';
 import type { Changes } from './changes.ts';
-import { MAX_URLS, type NewDownload } from './download-schema.ts';
+import type { NewDownload } from './download-schema.ts';
 
 /** Longest time for the links of one call, in milliseconds, and links that are asked about at a time. */
 const LONGEST_MS = 300_000;
@@ -117,32 +112,14 @@ export class ResolvedLinks {
    */
   async renew(record: DownloadRecord, signal: AbortSignal): Promise<boolean> {
     const { resolvers, changes } = this.#options;
-    const { gid, path, request } = record;
+    const { gid, path, request, length = request.length } = record;
     const { resolved } = record.options;
     if (resolved === undefined || resolvers === undefined) return false;
-    const { by, url } = resolved;
-    const found = await resolvers.ask({ url, resolver: by, anew: true }, signal);
-    if (found === undefined) {
-      throw new MillraceError('resolver-refused', `${by}: it has nothing to say any more`);
-    }
-    const { answer } = found;
-    const length = record.length ?? request.length;
-    const why = contradiction({ length, digests: request.digests }, answer);
-    if (why !== undefined) throw new MillraceError('different-file', `${by}: ${why}`);
-    const next: DownloadRequest = {
-      ...request,
-      ...fullyChangedBy(answeredAnew(request, resolved, answer)),
-      file: path === undefined ? request.file : relative(request.dir, targetOf(record)),
-    };
-    const proof = await changes.compareLink(record, next, signal);
-    const isAlike = proof.length !== undefined && proof.length === length;
-    if (proof.found === 'not-compared' && !isAlike && next.digests.length === 0) {
-      throw new MillraceError('different-file', 'its server sends no parts to compare');
-    }
-    signal.throwIfAborted();
-    const { stale: _, expires: __, ...kept } = resolved;
-    const { urls, expires } = answer;
-    changes.takeLinks(gid, next, { ...kept, urls, ...(expires === undefined ? {} : { expires }) });
+    const file = path === undefined ? undefined : relative(request.dir, targetOf(record));
+    const prove = (next: DownloadRequest) => changes.compareLink(record, next, signal);
+    const expired = { request, resolved, length, file };
+    const found = await linksAnew(resolvers, expired, prove, signal);
+    changes.takeLinks(gid, found.request, found.resolved);
     return true;
   }
 }
@@ -157,13 +134,8 @@ function changedBy({ listed, urls, digests, ...rest }: Answered): Partial<NewDow
   return {
     ...Object.fromEntries(some),
     ...(listed === undefined ? {} : { listed: [...listed] }),
-    urls: urls.slice(0, MAX_URLS),
+    urls: [...urls],
     digests: [...(digests ?? [])],
     ...('login' in rest && rest.login === undefined ? { login: undefined } : {}),
   };
-}
-
-/** Returns all members: those that an answer leaves out go. The name stays. */
-function fullyChangedBy({ urls, listed, headers, login, digests = [] }: Answered) {
-  return { urls: urls.slice(0, MAX_URLS), listed, headers, login, digests };
 }

@@ -1,6 +1,7 @@
 /** Asks resolvers: those whose patterns match, or the one that the user names. */
 
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { WaitingLine, waitInLine } from '@millrace/shared/base/waiting-line';
 import { isOfPatterns } from '@millrace/shared/download/resolve/link-pattern';
 import type { ResolverAnswer } from '@millrace/shared/download/resolve/resolved';
 import { withoutLogin } from '../net/credentials.ts';
@@ -33,7 +34,7 @@ export class Resolvers {
   readonly #state: string;
   readonly #clock: () => number;
   readonly #kept = new Map<string, Found & { readonly at: number }>();
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new WaitingLine<() => void>();
   readonly #closing = new AbortController();
   #running = 0;
 
@@ -106,7 +107,9 @@ export class Resolvers {
     signal: AbortSignal,
   ): Promise<ResolverAnswer | undefined> {
     while (this.#running >= AT_ONCE) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      await waitInLine(this.#waiting, signal).catch(() => {
+        throw new MillraceError('interrupted');
+      });
     }
     this.#running++;
     try {
@@ -118,7 +121,7 @@ export class Resolvers {
       throw new MillraceError(code, `${resolver.name}: ${detail}`, { cause: error });
     } finally {
       this.#running--;
-      this.#waiting.shift()?.();
+      this.#waiting.take()?.();
     }
   }
 }

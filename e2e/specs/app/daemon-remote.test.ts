@@ -38,6 +38,13 @@ const body = contentOf('nas', 3_000_000);
 /** Where pictures of the page are written, if anywhere: for people to look at. */
 const PICTURES = process.env.MILLRACE_PICTURES;
 
+/** A window of an app that can be looked into. */
+interface Target {
+  readonly id: string;
+  readonly url: string;
+  readonly webSocketDebuggerUrl: string;
+}
+
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let nas: Namespace;
 let files: FileServer;
@@ -330,19 +337,20 @@ withElectron(
       await shell.ended();
       // The app that comes again is no child of the test; its browser notes where it can be looked into.
       const noted = join(shell.state, 'windows', nas.insideAddress, 'DevToolsActivePort');
-      const targets = async () => {
+      const ask = async (what: string) => {
         const [port] = (await readFile(noted, 'utf8').catch(() => '')).split('\n');
-        const list = await fetch(`http://127.0.0.1:${port}/json`).catch(() => undefined);
-        return (await list?.json()) as { url: string; webSocketDebuggerUrl: string }[] | undefined;
+        return fetch(`http://127.0.0.1:${port}/json${what}`).catch(() => undefined);
       };
+      const targets = async () => (await (await ask(''))?.json()) as Target[] | undefined;
       const shown = async () => (await targets())?.find((one) => one.url.startsWith(`${url}/`));
       await until(async () => (await shown()) !== undefined);
-      const again = await DevTools.connect((await shown())?.webSocketDebuggerUrl as string);
+      const target = (await shown()) as Target;
+      const again = await DevTools.connect(target.webSocketDebuggerUrl);
       const asks = "document.querySelector('input[type=password]') !== null";
       // Nothing can be evaluated before the page has begun.
       await until(() => again.evaluate<boolean>(asks).catch(() => false));
-      await again.evaluate('setTimeout(() => window.close())');
       again.close();
+      await ask(`/close/${target.id}`);
       await until(async () => (await targets()) === undefined);
     } finally {
       await shell.kill();

@@ -49,3 +49,24 @@ export class WaitingLine<T> {
     return all;
   }
 }
+
+/**
+ * Waits in a line of wakers until this one is taken out of it and called.
+ *
+ * @throws the signal's reason; the place in the line is free then
+ */
+export function waitInLine(line: WaitingLine<() => void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const wake = () => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    };
+    const onAbort = () => {
+      line.delete(wake);
+      reject(signal.reason);
+    };
+    line.add(wake);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}

@@ -67,16 +67,9 @@ export function addPageOptions(command: Command): Command {
 
 /** Refuses the options of pages without a page. @throws UsageError */
 export function refuseWithoutPage(options: PageOptions): void {
-  for (const [name, word] of [
-    ...([
-      ['match', 'match'],
-      ['kind', 'kind'],
-      ['depth', 'depth'],
-      ['dryRun', 'dry-run'],
-      ['yes', 'yes'],
-    ] as const),
-  ]) {
-    if (options[name] !== undefined) throw new UsageError(`--${word} needs --from-page`);
+  for (const name of ['match', 'kind', 'depth', 'dryRun', 'yes'] as const) {
+    const typed = name === 'dryRun' ? 'dry-run' : name;
+    if (options[name] !== undefined) throw new UsageError(`--${typed} needs --from-page`);
   }
 }
 

@@ -6,6 +6,7 @@ import type { ProbedLink } from '@millrace/shared/bridge/rpc/adding-api';
 import { Command } from 'commander';
 import { askServer } from '../../../engine/downloads/probes.ts';
 import { withoutLogin } from '../../../engine/net/credentials.ts';
+import { inParallel } from '../../../engine/sync/in-parallel.ts';
 import { action, type CliContext, type CommonOptions, errorObject } from '../../console/context.ts';
 import { downloadUrl, requestOf, wholeRequest } from '../../options/asked-request.ts';
 import { type RequestOptions, requestOption } from '../../options/request-options.ts';
@@ -63,11 +64,9 @@ async function askAll(
   urls: readonly string[],
 ): Promise<Answer[]> {
   const answers: Answer[] = [];
-  const waiting = urls.entries();
-  const work = async () => {
-    for (const [index, url] of waiting) answers[index] = await ask(context, options, url);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await inParallel([...urls.entries()], { atATime: AT_ONCE }, async ([index, url]) => {
+    answers[index] = await ask(context, options, url);
+  });
   return answers;
 }
 

@@ -5,12 +5,10 @@ import { byProof, type Digest, isPlain, type PieceDigests } from '../../base/dig
 import { MillraceError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import { safePath } from '../request/file-path.ts';
-import { type DownloadRequest, MAX_KEYS, REQUEST_DEFAULTS } from '../request/request.ts';
+import { type DownloadRequest, MAX_KEYS, MAX_URLS, REQUEST_DEFAULTS } from '../request/request.ts';
 import { isFetchable } from '../request/source-kinds.ts';
 import { type Description, emptyFile, type FileDescription, LAST_PRIORITY } from './description.ts';
 import { orderReplicas } from './description-merge.ts';
-
-const MAX_URLS = 64;
 
 /** A choice of a description's files; an omitted member excludes none. */
 export interface FileChoice {

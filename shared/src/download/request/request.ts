@@ -6,6 +6,9 @@
 import type { Millis } from '../../base/clock.ts';
 import type { Digest, PieceDigests } from '../../base/digest.ts';
 
+/** Most URLs of a download. */
+export const MAX_URLS = 64;
+
 /** Algorithm that chooses the blocks (LOCI 3.2). */
 export type RedundancyMode = 'basic' | 'aggressive' | 'progress';
 

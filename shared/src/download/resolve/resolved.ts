@@ -6,6 +6,7 @@
 import type { Millis } from '../../base/clock.ts';
 import type { Digest } from '../../base/digest.ts';
 import { isPublicHost } from '../../http/urls/public-host.ts';
+import { MAX_URLS } from '../request/request.ts';
 
 /** Answer of a resolver about one URL. */
 export interface ResolverAnswer {
@@ -135,7 +136,7 @@ export function answered(asked: Asked, answer: ResolverAnswer): Answered {
   const digests = asked.digests ?? [];
   const known = new Set(digests.map(({ algorithm }) => algorithm));
   return {
-    urls: [...new Set([...answer.urls, ...mirrors])],
+    urls: [...new Set([...answer.urls, ...mirrors])].slice(0, MAX_URLS),
     // Links that a page of the internet names may not lead into the user's network.
     listed: isPublicHost(new URL(page).hostname) ? answer.urls : undefined,
     headers: { ...answer.headers, ...Object.fromEntries(own) },
