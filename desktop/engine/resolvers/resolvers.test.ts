@@ -152,7 +152,7 @@ describe('a resolver', () => {
     await set(`sleep 1000 & echo $! > '${pid}'; wait`, { seconds: 1 });
     await expect(ask()).rejects.toMatchObject({
       code: 'resolver-failed',
-      detail: 'own: it was ended after 1 seconds',
+      detail: 'own: it was ended after 1 s',
     });
     await until(() => processState(Number(readFileSync(pid, 'utf8'))) === 'gone');
   });
@@ -174,6 +174,21 @@ describe('a resolver', () => {
     resolvers.close();
     expect(await Promise.all(asked)).toEqual(['interrupted', 'interrupted', 'interrupted']);
     expect(readFileSync(begun, 'utf8')).toBe('\n\n');
+  });
+
+  test('that waits for others to end is left at once by who gives up', async () => {
+    const begun = join(state, 'begun');
+    await set(`echo >> '${begun}'; exec sleep 1000`, { patterns: ['*'] });
+    const asked = ['a', 'b'].map((name) =>
+      resolvers.ask({ url: `https://${name}.example/` }, signal).catch(({ code }) => code),
+    );
+    await until(() => existsSync(begun) && readFileSync(begun, 'utf8').length === 2);
+    const impatient = new AbortController();
+    const third = resolvers.ask({ url: 'https://c.example/' }, impatient.signal);
+    impatient.abort();
+    await expect(third).rejects.toMatchObject({ code: 'interrupted' });
+    resolvers.close();
+    expect(await Promise.all(asked)).toEqual(['interrupted', 'interrupted']);
   });
 
   test('that cannot be started says so', async () => {

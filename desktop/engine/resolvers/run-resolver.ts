@@ -79,7 +79,7 @@ export async function runResolver(
     child.stdin?.end(`${url}\n`);
     const [status, killed] = (await closed) as [number | null, string | null];
     if (signal.aborted) throw new MillraceError('interrupted');
-    if (ended === 'late') throw failed(`it was ended after ${seconds} seconds`);
+    if (ended === 'late') throw failed(`it was ended after ${seconds} s`);
     if (ended === 'long') {
       throw failed(`it printed more than ${MAX_OUTPUT_BYTES[prints]} bytes, and was ended`);
     }
