@@ -76,9 +76,9 @@ export class BlockProof {
     return this.#running !== undefined || this.#next() !== undefined;
   }
 
-  /** Number that changes whenever other blocks are proven, or turn out wrong. */
-  get stamp(): number {
-    return this.#proven.bytes + this.#wrongBlocks / 2 ** 20;
+  /** Returns the number of bytes of a range that are proven. */
+  provenWithin(range: ByteRange): number {
+    return this.#proven.bytesWithin(range);
   }
 
   /** Proves the blocks that have become complete. To be called after bytes have been stored. */

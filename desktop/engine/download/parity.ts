@@ -99,8 +99,9 @@ export class Parity {
       parity: this.#blocks,
       stamp: () => {
         const live = this.#places.map((place) => `${this.#isLive(place)} ${place.parts.length}`);
-        return `${this.#proof?.stamp} ${live.join()} ${this.#late?.stamp} ${scheduler()?.isRead}`;
+        return `${this.#proof?.wrongBlocks} ${live.join()} ${this.#late?.stamp} ${scheduler()?.isRead}`;
       },
+      provenWithin: (range) => this.#proof?.provenWithin(range) ?? 0,
       onSolving: (block) => this.#late?.onSolving(block) ?? (() => {}),
       isProving: () => this.#proof?.isRunning === true,
       readStored: readingStream(file, exnode.bodyKey),

@@ -22,6 +22,23 @@ export function intersect(a: ByteRange, b: ByteRange): ByteRange | undefined {
   return start < end ? { start, end } : undefined;
 }
 
+/**
+ * Finds the index of the first range that ends behind a position.
+ *
+ * @param ranges ascending and disjoint
+ * @returns the number of ranges if there is none
+ */
+export function firstBehind(ranges: readonly ByteRange[], position: number): number {
+  let low = 0;
+  let high = ranges.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((ranges[middle] as ByteRange).end > position) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
 /** Most ranges that a message names. */
 const MOST_SHOWN = 3;
 
@@ -34,7 +51,8 @@ export function shownRanges(ranges: readonly ByteRange[]): string {
 
 /**
  * A set of bytes, kept as sorted, disjoint, non-touching ranges. Additions that arrive roughly
- * in order cost O(1); others O(number of ranges).
+ * in order cost O(1); others, and removals, O(number of ranges). Questions about a range cost the
+ * logarithm of that number, and the ranges in it.
  */
 export class RangeSet {
   #ranges: ByteRange[] = [];
@@ -94,15 +112,16 @@ export class RangeSet {
   /** Returns true when every byte of `range` is in the set. An empty range is always covered. */
   covers(range: ByteRange): boolean {
     if (range.start >= range.end) return true;
-    return this.#ranges.some((r) => r.start <= range.start && r.end >= range.end);
+    const r = this.#ranges[firstBehind(this.#ranges, range.start)];
+    return r !== undefined && r.start <= range.start && r.end >= range.end;
   }
 
   /** Returns the parts of `range` that are not in the set, ascending. */
   missing(range: ByteRange): ByteRange[] {
     const gaps: ByteRange[] = [];
     let at = range.start;
-    for (const r of this.#ranges) {
-      if (r.end <= at) continue;
+    for (let i = firstBehind(this.#ranges, at); i < this.#ranges.length; i++) {
+      const r = this.#ranges[i] as ByteRange;
       if (r.start >= range.end) break;
       if (r.start > at) gaps.push({ start: at, end: r.start });
       at = Math.max(at, r.end);
@@ -114,9 +133,10 @@ export class RangeSet {
   /** Returns the number of bytes of `range` in the set. */
   bytesWithin(range: ByteRange): number {
     let sum = 0;
-    for (const r of this.#ranges) {
-      const shared = intersect(r, range);
-      if (shared !== undefined) sum += rangeBytes(shared);
+    for (let i = firstBehind(this.#ranges, range.start); i < this.#ranges.length; i++) {
+      const shared = intersect(this.#ranges[i] as ByteRange, range);
+      if (shared === undefined) break;
+      sum += rangeBytes(shared);
     }
     return sum;
   }

@@ -85,17 +85,28 @@ export function lostColumns(
   state: SolverState,
 ): LostOf[] {
   const found: LostOf[] = [];
+  for (const { extent, number, lacking, most } of lackingColumns(extents, blockBytes, state)) {
+    const count = lacking.filter(([, block]) => !state.canCome(block)).length;
+    if (count > 0 && count <= most) found.push({ extent, number, count });
+  }
+  return found;
+}
+
+/** Yields the columns that lack blocks, and how many blocks of parity each could have. */
+function* lackingColumns(
+  extents: readonly CodedExtent[],
+  blockBytes: number,
+  state: SolverState,
+): Generator<Column & { readonly most: number }> {
   for (const extent of extents) {
     const { length: most } = state.parityOf(extent);
     if (most === 0) continue;
     const columns = columnsOf(extent, blockBytes);
     for (let number = 0; number < columns; number++) {
-      const { lacking } = columnOf(extent, blockBytes, number, state.isProven);
-      const count = lacking.filter(([, block]) => !state.canCome(block)).length;
-      if (count > 0 && count <= most) found.push({ extent, number, count });
+      const column = columnOf(extent, blockBytes, number, state.isProven);
+      if (column.lacking.length > 0) yield { ...column, most };
     }
   }
-  return found;
 }
 
 /**
@@ -112,19 +123,13 @@ export function solvableBlocks(
   state: SolverState,
 ): ByteRange[] {
   const found = new Map<number, ByteRange>();
-  for (const extent of extents) {
-    const { length: most } = state.parityOf(extent);
-    if (most === 0) continue;
-    const columns = columnsOf(extent, blockBytes);
-    for (let number = 0; number < columns; number++) {
-      const { lacking } = columnOf(extent, blockBytes, number, state.isProven);
-      if (lacking.length === 0 || lacking.length > most) continue;
-      const lost = lacking.filter(([, block]) => !state.canCome(block));
-      const late = lacking.filter(([, block]) => !state.canCome(block) || state.isLate(block));
-      // A block that is solved beside those would come in twice, because a place brings it.
-      const solved = late.length === lacking.length ? late : state.isUrgent() ? lost : [];
-      for (const [, block] of solved) found.set(block.start, block);
-    }
+  for (const { lacking, most } of lackingColumns(extents, blockBytes, state)) {
+    if (lacking.length > most) continue;
+    const lost = lacking.filter(([, block]) => !state.canCome(block));
+    const late = lacking.filter(([, block]) => !state.canCome(block) || state.isLate(block));
+    // A block that is solved beside those would come in twice, because a place brings it.
+    const solved = late.length === lacking.length ? late : state.isUrgent() ? lost : [];
+    for (const [, block] of solved) found.set(block.start, block);
   }
   return [...found.values()].sort((a, b) => a.start - b.start);
 }

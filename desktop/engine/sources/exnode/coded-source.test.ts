@@ -94,6 +94,7 @@ function lostShards(options: {
       },
     }),
     stamp: () => '',
+    provenWithin: () => 0,
     isProving: () => false,
     // Its parity is of no use any more.
     onSolving: () => () => {

@@ -13,6 +13,7 @@ import type { CodedExtent } from '@millrace/shared/exnode/exnode';
 import {
   type Column,
   columnWith,
+  type LostOf,
   lostColumns,
   type SolverState,
   solvableBlocks,
@@ -35,8 +36,13 @@ export interface CodedSourceOptions {
   readonly blockBytes: number;
   readonly state: Omit<SolverState, 'parityOf'>;
   readonly parity: ParityBlocks;
-  /** Changes whenever another block is proven, or places can be asked that could not. */
+  /**
+   * Changes whenever a block turns out wrong, other places can be asked or are late, or a reader
+   * begins or ends.
+   */
   readonly stamp: () => string;
+  /** Counts the bytes of a range that are proven. */
+  readonly provenWithin: (range: ByteRange) => number;
   /** Returns true while stored blocks wait for their proof: more can be solved then. */
   readonly isProving: () => boolean;
   /** Called when a block begins to be solved. @returns what to call once it is */
@@ -52,13 +58,21 @@ const MOST_COLUMNS = 2;
 /** Solved blocks of a column, by their position in the file. */
 type Solved = ReadonlyMap<number, Uint8Array>;
 
+/** An extent as it was judged: the blocks and columns stay the same while the stamp does. */
+interface Judged {
+  readonly stamp: string;
+  readonly solvable: readonly ByteRange[];
+  readonly lost: readonly LostOf[];
+}
+
 export class CodedSource extends PartSource {
   readonly #options: CodedSourceOptions;
   readonly #kernel = fastestKernel();
   readonly #state: SolverState;
   readonly #ahead: ParityAhead;
   #parts: readonly ByteRange[] = [];
-  #stamp: string | undefined;
+  /** Extents as they were judged last: a block that is proven has only its own extent judged anew. */
+  readonly #judged = new Map<CodedExtent, Judged>();
   readonly #columns = new SolvedColumns<Solved>({
     mostAtOnce: MAX_AT_ONCE_BYTES,
     mostKept: MAX_KEPT_BYTES,
@@ -88,15 +102,28 @@ export class CodedSource extends PartSource {
 
   /** The blocks that it can solve now, ascending. */
   get parts(): readonly ByteRange[] {
-    const { extents, blockBytes, parity } = this.#options;
-    const usable = extents.map((extent) => parity.of(extent).join());
-    const stamp = `${this.#options.stamp()} ${usable.join(';')}`;
-    if (stamp !== this.#stamp) {
-      this.#parts = solvableBlocks(extents, blockBytes, this.#state);
-      this.#ahead.want(lostColumns(extents, blockBytes, this.#state));
+    const { extents, parity, provenWithin } = this.#options;
+    const common = this.#options.stamp();
+    let isSame = true;
+    for (const extent of extents) {
+      const stamp = `${provenWithin(extent)} ${parity.of(extent).join()} ${common}`;
+      if (this.#judged.get(extent)?.stamp === stamp) continue;
+      isSame = false;
+      this.#judged.set(extent, this.#judge(extent, stamp));
     }
-    this.#stamp = stamp;
+    if (isSame) return this.#parts;
+    const all = [...this.#judged.values()];
+    // Extents with the same bytes may both be able to solve a block.
+    const solvable = new Map(all.flatMap((one) => one.solvable).map((part) => [part.start, part]));
+    this.#parts = [...solvable.values()].sort((a, b) => a.start - b.start);
+    this.#ahead.want(all.flatMap(({ lost }) => lost));
     return this.#parts;
+  }
+
+  #judge(extent: CodedExtent, stamp: string): Judged {
+    const { blockBytes } = this.#options;
+    const solvable = solvableBlocks([extent], blockBytes, this.#state);
+    return { stamp, solvable, lost: lostColumns([extent], blockBytes, this.#state) };
   }
 
   /** Ends what it reads ahead. */

@@ -3,9 +3,8 @@
  * own, at any position of what the URL serves.
  */
 
-import type { ByteRange } from '@millrace/shared/base/byte-range';
+import { type ByteRange, firstBehind } from '@millrace/shared/base/byte-range';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import { firstBehind } from '@millrace/shared/download/exnode/part-holds';
 import type { Holds } from '@millrace/shared/download/scheduler/holdings';
 import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import type { Place, PlacePart } from '@millrace/shared/exnode/places';

@@ -1,6 +1,6 @@
 /** The parts of a file that a source has, less those that it may not bring. */
 
-import type { ByteRange } from '../../base/byte-range.ts';
+import { type ByteRange, firstBehind } from '../../base/byte-range.ts';
 import type { Holds } from '../scheduler/holdings.ts';
 
 /**
@@ -23,18 +23,6 @@ export function holdsOf(
     }
     return undefined;
   };
-}
-
-/** Finds the index of the first part that ends behind a position. */
-export function firstBehind(parts: readonly ByteRange[], position: number): number {
-  let low = 0;
-  let high = parts.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((parts[middle] as ByteRange).end > position) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 /** Finds the first bytes of a part, from a position on, that are not denied. */
