@@ -117,7 +117,7 @@ test('a command is killed when its time is over', async () => {
   setCommand(script('setInterval(() => {}, 1000)'), 1);
   const gid = await stage.add({ after: { run: 'own' } });
   const [step] = await complete(gid);
-  expect(step).toMatchObject({ state: 'failed', detail: 'ended after 1 seconds' });
+  expect(step).toMatchObject({ state: 'failed', detail: 'ended after 1 s' });
 });
 
 test('a command is killed with its children when the daemon ends', async () => {

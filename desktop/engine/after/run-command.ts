@@ -59,7 +59,7 @@ async function runIn(
     const [status, killed] = (await once(child, 'exit')) as [number | null, string | null];
     await Promise.race([closed, rest()]);
     if (signal.aborted) throw new MillraceError('interrupted');
-    const end = late ? `ended after ${seconds} seconds` : `exit status ${status ?? killed}`;
+    const end = late ? `ended after ${seconds} s` : `exit status ${status ?? killed}`;
     const ok = status === 0 && !late;
     return { ok, detail: [ok ? '' : end, output.text].filter(Boolean).join('\n') };
   } catch (error) {
