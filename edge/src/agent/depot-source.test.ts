@@ -39,7 +39,7 @@ beforeEach(async () => {
   const pieces = [Buffer.alloc(BYTES, 'x')];
   const next = async () => pieces.pop();
   await append(allocation, { next, makeRoom() {}, onAcknowledged() {}, now: () => 0 });
-  await depot.complete(allocation, signal);
+  await depot.contents.complete(allocation, signal);
   const addReader = allocation.addReader.bind(allocation);
   allocation.addReader = (reader) => {
     const remove = addReader(reader);

@@ -76,7 +76,7 @@ async function known() {
   depot.onChanged = async (id) => void changed.push(id);
   const made = await reserve(depot, undefined);
   await send(depot, made.allocation, [Buffer.alloc(10)]);
-  await depot.complete(made.allocation, new AbortController().signal);
+  await depot.contents.complete(made.allocation, new AbortController().signal);
   const { id } = made.allocation.head;
   const proof = createHash('sha256').update(made.secrets.read).digest('hex');
   depot.findFor(id, proof);
@@ -95,7 +95,7 @@ describe('Depot', () => {
     const allocation = find(again, made, 'write');
     expect(allocation.offset).toBe(300_000);
     await send(again, allocation, [content.subarray(300_000)]);
-    await again.complete(allocation, new AbortController().signal);
+    await again.contents.complete(allocation, new AbortController().signal);
     const sha256 = createHash('sha256').update(content).digest('hex');
     expect(allocation.head.final).toMatchObject({ length: 700_000, sha256 });
     expect((await contentOf(find(await open(), made))).equals(content)).toBe(true);
@@ -143,7 +143,7 @@ describe('Depot', () => {
       await send(depot, made.allocation, [Buffer.alloc(10)]);
       await Promise.all([
         depot.change(made.allocation, { forMs: 2 * HOUR }),
-        depot.complete(made.allocation, new AbortController().signal),
+        depot.contents.complete(made.allocation, new AbortController().signal),
         depot.change(made.allocation, { forMs: 3 * HOUR }),
       ]);
       const { head } = find(await open(), made);
@@ -171,7 +171,7 @@ describe('Depot', () => {
     expect(depot.usedBytes).toBe(0);
     await send(depot, made.allocation, [Buffer.alloc(10_000)]);
     expect(depot.usedBytes).toBe(ALICE.each);
-    await depot.complete(made.allocation, new AbortController().signal);
+    await depot.contents.complete(made.allocation, new AbortController().signal);
     expect(depot.usedBytes).toBe(10_000);
   });
 
@@ -217,7 +217,7 @@ describe('Depot', () => {
     const complete = async () => {
       const made = await reserve(depot, undefined);
       await send(depot, made.allocation, [Buffer.alloc(10)]);
-      await depot.complete(made.allocation, new AbortController().signal);
+      await depot.contents.complete(made.allocation, new AbortController().signal);
       return made;
     };
     const [told, untold] = [await complete(), await complete()];

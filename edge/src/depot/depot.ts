@@ -1,28 +1,26 @@
 /**
- * The depot: making, completing, changing and ending allocations, the account of what their owners
- * may store, and the end of each lease (LOCI 2.1, IBP).
+ * The depot: making, changing and ending allocations, finding them by their links, and the account
+ * of what their owners may store (LOCI 2.1, IBP).
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import type { Owner } from '@millrace/shared/cdn/depot/owners-file';
-import { type PullRecord, pullAfterRestart } from '@millrace/shared/cdn/depot/pull-record';
 import { LeaseLedger } from '@millrace/shared/cdn/upkeep/lease-ledger';
 import type { Capability, DepotLink } from '@millrace/shared/http/urls/depot-link';
 import type { Owners } from '../policy/depot-owners.ts';
 import { proofOf } from '../policy/proofs.ts';
-import { Allocation } from './allocation.ts';
-import { AllocationDisk, type Found, type Head } from './allocation-disk.ts';
+import type { Allocation } from './allocation.ts';
+import { AllocationDisk, type Head } from './allocation-disk.ts';
 import { Allocations } from './allocations.ts';
-import type { Request } from './asked-space.ts';
 import { Blocked } from './blocked.ts';
+import { Contents } from './contents.ts';
 import { readDepotTag } from './depot-tag.ts';
 import { DiskRoom } from './disk-room.ts';
 import { allowanceOf, checkLease, checkSize, refuse } from './refusals.ts';
 import { newCapabilities } from './secrets.ts';
-import { Space } from './space.ts';
-import { hashRest } from './verified-read.ts';
+import { type Request, Space } from './space.ts';
 
 /** Most allocations at a time. */
 const MAX_ALLOCATIONS = 1_000_000;
@@ -43,18 +41,16 @@ export interface Allocated {
   readonly secrets: Readonly<Record<Capability, string>>;
 }
 
-/** Content of a complete allocation. */
-type Content = Required<Pick<Head, 'edition' | 'final' | 'bytes'>>;
-
 export class Depot {
   readonly #options: DepotOptions;
-  readonly #disk: AllocationDisk;
   /** Name with which its ids end. */
   readonly tag: string;
   /** Content that is neither taken nor served. */
   readonly blocked: Blocked;
   /** Bytes that uploads may still take. */
   readonly space: Space;
+  /** Content of its allocations: uploads, and what replaces it. */
+  readonly contents: Contents;
   /**
    * Called when other nodes must ask again before they serve a file: it has ended, ends sooner, or
    * is blocked. Resolves when they know, or after some seconds; never rejects.
@@ -62,23 +58,24 @@ export class Depot {
   onChanged: (id: string) => Promise<void> = async () => {};
   readonly #room: DiskRoom;
   readonly #ledger: LeaseLedger;
-  readonly #all = new Allocations();
-  /** Deletions under way. */
-  readonly #deletions = new Set<Promise<void>>();
+  readonly #all: Allocations;
 
   private constructor(
     options: DepotOptions,
     disk: AllocationDisk,
     { tag, blocked }: { readonly tag: string; readonly blocked: Blocked },
   ) {
-    const { quotaBytes, dir } = options;
+    const { quotaBytes, dir, log, wallClock } = options;
     this.#options = options;
-    this.#disk = disk;
     this.tag = tag;
     this.blocked = blocked;
-    this.#room = new DiskRoom(dir, options.log);
-    this.#ledger = new LeaseLedger({ quotaBytes, maxLeases: MAX_ALLOCATIONS });
-    this.space = new Space(this.#ledger, options.owners);
+    this.#room = new DiskRoom(dir, log);
+    const ledger = new LeaseLedger({ quotaBytes, maxLeases: MAX_ALLOCATIONS });
+    this.#ledger = ledger;
+    this.space = new Space(ledger, options.owners);
+    const all = new Allocations({ disk, ledger, log, wallClock });
+    this.#all = all;
+    this.contents = new Contents({ all, ledger, space: this.space, blocked, wallClock });
   }
 
   /**
@@ -91,9 +88,7 @@ export class Depot {
     const disk = await AllocationDisk.open(dir);
     const own = { tag: await readDepotTag(dir), blocked: await Blocked.open(dir) };
     const depot = new Depot(options, disk, own);
-    await disk.recoverAll((found) => depot.#restore(found), options.log);
-    depot.#delete(depot.#disk.emptyTrash());
-    depot.collect();
+    await depot.#all.recover();
     return depot;
   }
 
@@ -139,15 +134,9 @@ export class Depot {
     };
     try {
       await this.#room.check(reserved);
-      const allocation = new Allocation(await this.#disk.create(head), head, 0, 0);
-      // A short lease may be over by now.
-      if (this.#ledger.get(id) === undefined) throw new MillraceError('allocation-expired');
-      this.#all.add(allocation);
-      return { allocation, secrets };
+      return { allocation: await this.#all.create(head), secrets };
     } catch (error) {
-      this.#ledger.release(id);
-      const folder = this.#disk.folderOf(id);
-      await this.#disk.discard(folder).catch(() => {});
+      await this.#all.abandon(id);
       throw this.diskError(error);
     }
   }
@@ -159,7 +148,7 @@ export class Depot {
    *   `allocation-expired`
    */
   find({ kind, id, secret }: DepotLink): Allocation {
-    return this.#all.find(id, kind, proofOf(secret), this.#options.wallClock());
+    return this.#all.find(id, kind, proofOf(secret));
   }
 
   /**
@@ -169,7 +158,7 @@ export class Depot {
    * @throws MillraceError as `find`, and as `checkReadable`
    */
   findFor(id: string, proof: string): Allocation {
-    const allocation = this.#all.find(id, 'read', proof, this.#options.wallClock());
+    const allocation = this.#all.find(id, 'read', proof);
     this.checkReadable(allocation);
     allocation.told = true;
     return allocation;
@@ -186,68 +175,6 @@ export class Depot {
     if (this.blocked.has(final.sha256)) throw new MillraceError('content-blocked');
     if (damaged === true) throw new MillraceError('allocation-damaged');
     return final;
-  }
-
-  /**
-   * Records the length that an upload is to have.
-   *
-   * @throws MillraceError `inconsistent-length`, and those of `Space.makeRoom`
-   */
-  async setLength(allocation: Allocation, length: number): Promise<void> {
-    const known = allocation.head.length;
-    if (known === length) return;
-    if (known !== undefined || length < allocation.offset) {
-      const least = known ?? allocation.offset;
-      throw new MillraceError('inconsistent-length', `${least} and ${length} bytes were stated`);
-    }
-    this.space.makeRoom(allocation, length);
-    await this.#change(allocation, { length });
-  }
-
-  /**
-   * Completes an upload: from now on it can be read, and only `setContent` changes it.
-   *
-   * @param wanted SHA-256 that it must have, hexadecimal, or else is not completed
-   * @throws MillraceError `inconsistent-length`; `content-mismatch` if its SHA-256 is not `wanted`; the
-   *   same if it is another than was stated when it was made, and `content-blocked`: then the
-   *   allocation has ended
-   */
-  async complete(allocation: Allocation, signal: AbortSignal, wanted?: string): Promise<void> {
-    const { head, offset: length } = allocation;
-    if (head.length !== undefined && head.length !== length) {
-      throw new MillraceError('inconsistent-length', `${length} of ${head.length} bytes came`);
-    }
-    await hashRest(allocation, signal);
-    const { sha256 } = allocation;
-    const mismatch = new MillraceError('content-mismatch', `their SHA-256 is ${sha256}`);
-    const isOther = head.sha256 !== undefined && head.sha256 !== sha256;
-    if (isOther || this.blocked.has(sha256)) {
-      const error = isOther ? mismatch : new MillraceError('content-blocked');
-      // Not waited for: the request that completes has its turn until it has been answered.
-      this.#delete(this.end(allocation, error));
-      throw error;
-    }
-    if (wanted !== undefined && wanted !== sha256) throw mismatch;
-    const final = { length, sha256, at: this.#options.wallClock() };
-    await this.#change(allocation, { final, bytes: length, grows: false, pull: undefined });
-    this.#ledger.charge(head.id, length);
-  }
-
-  /** Records the claim of a guest, SHA-256, with the name of the file. */
-  noteClaim(allocation: Allocation, claim: string, name: string | undefined): Promise<void> {
-    return this.#change(allocation, { claim, name: allocation.head.name ?? name });
-  }
-
-  /** Records other content, which is durable already. @throws MillraceError `allocation-expired` */
-  async setContent(allocation: Allocation, content: Content): Promise<void> {
-    await this.#change(allocation, content);
-    allocation.offset = content.bytes;
-    this.#ledger.charge(allocation.head.id, content.bytes);
-  }
-
-  /** Records a pull of an upload, or its end; undefined: bytes come in another way now. */
-  async notePull(allocation: Allocation, pull: PullRecord | undefined): Promise<void> {
-    if (allocation.head.pull !== pull) await this.#change(allocation, { pull });
   }
 
   /**
@@ -269,13 +196,13 @@ export class Depot {
         this.#options.wallClock() + checkLease(owner, forMs, this.#options.maxLeaseMs);
       changed = { expiresAt };
     }
-    if (bytes === undefined) await this.#change(allocation, changed);
+    if (bytes === undefined) await this.#all.change(allocation, changed);
     else {
       // Bytes on their way have their reservation already.
       const turn = await allocation.takeTurn();
       try {
         this.space.reserve(allocation, bytes);
-        await this.#change(allocation, { ...changed, bytes, grows: false });
+        await this.#all.change(allocation, { ...changed, bytes, grows: false });
       } finally {
         turn.end();
       }
@@ -283,22 +210,9 @@ export class Depot {
     if (allocation.head.expiresAt < before) await this.tell(allocation);
   }
 
-  /**
-   * Ends an allocation at once, with all requests that use it.
-   *
-   * @param error that these requests end with
-   * @throws Error of the disk: it has ended nevertheless, but may be there again after a restart
-   */
-  async end(
-    allocation: Allocation,
-    error = new MillraceError('no-such-allocation'),
-  ): Promise<void> {
-    const { id } = allocation.head;
-    this.#all.delete(id);
-    await allocation.end(error);
-    await allocation.changeHead(() => this.#disk.discard(allocation.folder));
-    // Until then its bytes take room on the disk.
-    this.#ledger.release(id);
+  /** Ends an allocation at once, with all requests that use it. @throws as `Allocations.end` */
+  end(allocation: Allocation): Promise<void> {
+    return this.#all.end(allocation);
   }
 
   /**
@@ -321,13 +235,7 @@ export class Depot {
 
   /** Ends all allocations whose lease is over. */
   collect(): void {
-    for (const id of this.#ledger.expire(this.#options.wallClock())) {
-      const allocation = this.#all.get(id);
-      if (allocation === undefined) continue;
-      this.#all.onExpired(allocation);
-      const expired = new MillraceError('allocation-expired');
-      this.#delete(this.end(allocation, expired));
-    }
+    this.#all.collect();
   }
 
   /** Notes that a read has failed: bytes that the disk has returned wrongly are not read again. */
@@ -336,7 +244,7 @@ export class Depot {
     const { id } = allocation.head;
     this.#options.log.error({ id, detail: error.detail }, 'bytes of an allocation are damaged');
     allocation.head = { ...allocation.head, damaged: true };
-    await this.#change(allocation, { damaged: true }).catch((cause: unknown) => {
+    await this.#all.change(allocation, { damaged: true }).catch((cause: unknown) => {
       this.#options.log.error({ err: cause, id }, 'the damage could not be recorded');
     });
   }
@@ -347,41 +255,7 @@ export class Depot {
   }
 
   /** Ends all requests, and waits for the disk. */
-  async close(): Promise<void> {
-    const leaving = new MillraceError('draining');
-    await Promise.all([...this.#all.values()].map((allocation) => allocation.end(leaving)));
-    await Promise.all(this.#deletions);
-  }
-
-  /** Changes a head: on the disk first, one change after the other. */
-  #change(allocation: Allocation, changed: Partial<Head>): Promise<void> {
-    return allocation.changeHead(async () => {
-      const head = { ...allocation.head, ...changed };
-      if (this.#all.get(head.id) === undefined) throw new MillraceError('allocation-expired');
-      await this.#disk.writeHead(allocation.folder, head);
-      allocation.head = head;
-      this.#ledger.extend(head.id, head.expiresAt);
-    });
-  }
-
-  /** Lets a deletion go on by itself. */
-  #delete(deletion: Promise<void>): void {
-    const done = deletion
-      .catch((error: unknown) => {
-        this.#options.log.error({ err: error }, 'a part of the depot cannot be deleted');
-      })
-      .finally(() => this.#deletions.delete(done));
-    this.#deletions.add(done);
-  }
-
-  #restore({ head: left, folder, offset, sums }: Found): void {
-    const pull = left.pull && pullAfterRestart(left.pull, this.#options.wallClock());
-    const head = { ...left, pull };
-    const { id, owner, expiresAt, final } = head;
-    this.#ledger.restore({ id, owner, bytes: Math.max(head.bytes, offset), expiresAt });
-    const allocation = new Allocation(folder, head, offset, sums);
-    // By a former run, as far as this one knows.
-    allocation.told = final !== undefined;
-    this.#all.add(allocation);
+  close(): Promise<void> {
+    return this.#all.close();
   }
 }

@@ -36,7 +36,7 @@ beforeEach(async () => {
   const pieces = [Buffer.alloc(100, 'a')];
   const next = async () => pieces.pop();
   await append(allocation, { next, makeRoom() {}, onAcknowledged() {}, now: () => 0 });
-  await depot.complete(allocation, signal);
+  await depot.contents.complete(allocation, signal);
 });
 afterEach(async () => {
   await depot.close();
@@ -84,12 +84,12 @@ test('a process that was killed before the head named the new bytes has the old 
   const { id, edition } = allocation.head;
   await replaced(Buffer.alloc(10, 'b'));
   // The next one dies after it has written its bytes.
-  const { setContent } = depot;
-  depot.setContent = async () => {
+  const { setContent } = depot.contents;
+  depot.contents.setContent = async () => {
     throw new Error('killed');
   };
   await expect(replaced(Buffer.alloc(20, 'c'))).rejects.toThrow('killed');
-  depot.setContent = setContent;
+  depot.contents.setContent = setContent;
   await depot.close();
   depot = await open();
   allocation = depot.get(id) as Allocation;

@@ -44,7 +44,7 @@ export async function replaceContent(
     await write(editionFolder(folder, edition), head, bytes, now);
     await syncFolder(folder);
     const final = { length, sha256, at: wallClock() };
-    await depot.setContent(allocation, { edition, final, bytes: length });
+    await depot.contents.setContent(allocation, { edition, final, bytes: length });
   } catch (error) {
     depot.space.replace(allocation, head.bytes);
     throw depot.diskError(error);

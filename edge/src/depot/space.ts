@@ -1,5 +1,9 @@
-/** Space of allocations: what uploads may still take, within what their owners may store. */
+/**
+ * Space of allocations: what is asked for, and what uploads may still take, within what their owners
+ * may store.
+ */
 
+import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Owner } from '@millrace/shared/cdn/depot/owners-file';
 import type { Allowance, LeaseLedger } from '@millrace/shared/cdn/upkeep/lease-ledger';
@@ -10,6 +14,21 @@ import { allowanceOf, checkSize, NO_MORE, refuse } from './refusals.ts';
 
 /** Bytes by which the reservation of an upload of unknown length grows. */
 const GROWTH_BYTES = 64 * 1024 * 1024;
+
+/** Space that is asked for, and the file that it is for. */
+export interface Request {
+  /** Bytes to reserve; undefined: as many as come. */
+  readonly bytes: number | undefined;
+  readonly forMs: Millis;
+  readonly name?: string | undefined;
+  readonly type?: string | undefined;
+  /** Length and SHA-256, hexadecimal, that it must have. */
+  readonly length?: number | undefined;
+  readonly sha256?: string | undefined;
+  readonly resumable: boolean;
+  /** Set if it is reserved for a guest. */
+  readonly guest?: true | undefined;
+}
 
 export class Space {
   readonly #ledger: LeaseLedger;

@@ -95,7 +95,7 @@ export class WholeStage {
     const pieces = bytes.length === 0 ? [] : [Buffer.from(bytes)];
     const next = async () => pieces.shift();
     await append(allocation, { next, makeRoom() {}, onAcknowledged() {}, now: () => this.now });
-    await depot.complete(allocation, new AbortController().signal);
+    await depot.contents.complete(allocation, new AbortController().signal);
     const link = { kind: 'read', id: allocation.head.id, secret: secrets.read } as const;
     const read = `http://depot-${at}.example${formatDepotLink(link)}`;
     return { replica: { read, at: 0, expires: allocation.head.expiresAt }, link };

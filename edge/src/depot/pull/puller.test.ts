@@ -136,7 +136,7 @@ describe('a pull', () => {
     await stage.askedTimes(1);
     const turn = await allocation.takeTurn();
     expect(allocation.head.pull?.failure?.code).toBe('interrupted');
-    await stage.depot.notePull(allocation, undefined);
+    await stage.depot.contents.notePull(allocation, undefined);
     expect(allocation.head.pull).toBeUndefined();
     turn.end();
   });

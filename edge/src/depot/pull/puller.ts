@@ -120,11 +120,11 @@ export class Puller {
       turn = await allocation.takeTurn('pull');
       if (allocation.isComplete) throw new MillraceError('upload-complete');
       const length = pullLength(request.parts);
-      await depot.setLength(allocation, length);
+      await depot.contents.setLength(allocation, length);
       depot.space.makeRoom(allocation, length);
       const plan = planOf(allocation, request);
       const record = { startedAt: wallClock(), seen: plan.seen };
-      await depot.notePull(allocation, record);
+      await depot.contents.notePull(allocation, record);
       const { sha256 } = request;
       return {
         ended: this.#run({ allocation, plan, sha256, turn, client, record }).finally(leave),
@@ -154,7 +154,7 @@ export class Puller {
     const { id, owner } = allocation.head;
     try {
       await this.#fetchAll(run);
-      await depot.complete(allocation, turn.signal, sha256);
+      await depot.contents.complete(allocation, turn.signal, sha256);
       log.info({ id, owner, bytes: allocation.offset }, 'a pull is complete');
     } catch (thrown) {
       // Before it is wrapped: a full disk is known by the error of the system.
@@ -207,7 +207,7 @@ export class Puller {
       }
       // Before bytes of this version are stored: after a kill, too, the next pull must know it.
       run.record = { ...run.record, seen: plan.seen };
-      await depot.notePull(allocation, run.record);
+      await depot.contents.notePull(allocation, run.record);
       const bytes = ask.range.end - ask.range.start;
       const body = new PulledBody(answer, { bytes, signal, now });
       await append(allocation, {
@@ -261,7 +261,7 @@ export class Puller {
     // The edge ends. When it starts again, the record tells that.
     if (error.code === 'draining') return;
     try {
-      await depot.notePull(
+      await depot.contents.notePull(
         allocation,
         failedPull({ ...record, seen: plan.seen }, error, wallClock()),
       );

@@ -34,7 +34,7 @@ export async function checkClaim(
     // At once: another guest's request may come while the disk writes.
     allocation.claim = proof;
     try {
-      await depot.noteClaim(allocation, proof, readName(headers).contentDisposition);
+      await depot.contents.noteClaim(allocation, proof, readName(headers).contentDisposition);
     } catch (error) {
       allocation.claim = allocation.head.claim;
       throw error;

@@ -22,8 +22,8 @@ import { sleep } from '@millrace/shared/node/sleep';
 import { streamOf } from '../../clients/connection.ts';
 import type { Allocation, Turn } from '../../depot/allocation.ts';
 import { append } from '../../depot/append.ts';
-import type { Request } from '../../depot/asked-space.ts';
 import type { Allocated } from '../../depot/depot.ts';
+import type { Request } from '../../depot/space.ts';
 import { suspendRequestTimeout } from '../../listen/uploads.ts';
 import { ownBase } from '../own-address.ts';
 import { type DepotRequest, sendJson, uploadLimits, usualLease } from './depot-request.ts';
@@ -96,7 +96,7 @@ export async function patch(request: DepotRequest, allocation: Allocation): Prom
       const { offset: expected } = allocation;
       throw new MillraceError('offset-mismatch', `${expected} bytes are stored`);
     }
-    await request.options.depot.notePull(allocation, undefined);
+    await request.options.depot.contents.notePull(allocation, undefined);
     await appendBody(request, allocation, turn, { complete, length });
     if (!complete) {
       res.writeHead(204, stateFields(request, allocation)).end();
@@ -199,7 +199,7 @@ async function appendBody(
   const start = allocation.offset;
   const content = contentLength(req);
   const whole = statedLength(req, start, complete, length);
-  if (whole !== undefined) await depot.setLength(allocation, whole);
+  if (whole !== undefined) await depot.contents.setLength(allocation, whole);
   // Refused before the client has sent it in vain.
   if (content !== undefined) depot.space.makeRoom(allocation, start + content);
   const ended = [use.beginAppend(exchange.clientKey)];
@@ -232,7 +232,7 @@ async function appendBody(
             },
       now,
     });
-    if (complete) await depot.complete(allocation, signal);
+    if (complete) await depot.contents.complete(allocation, signal);
   } catch (thrown) {
     // The end of the turn is the reason for whatever else has failed.
     if (turn.signal.aborted && !(thrown instanceof MillraceError)) throw turn.signal.reason;
