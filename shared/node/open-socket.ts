@@ -1,4 +1,4 @@
-/** Opens the socket of a connection to an origin, plain or with TLS. */
+/** Opens the socket of a connection to an origin, plain or with TLS, or takes one that is open. */
 
 import {
   connect as connectTcp,
@@ -66,4 +66,28 @@ export function openSocket(
   });
   if (onSession !== undefined) socket.on('session', onSession);
   return socket.once('secureConnect', onConnect);
+}
+
+/**
+ * Lets a socket that was opened elsewhere feed memory, as sockets with `onread` do: copies what it
+ * receives into that memory. When the callback of `onread` returns false, the rest waits in the
+ * socket, which is paused.
+ */
+export function feed(socket: Socket, { buffer, callback }: OnReadOpts): void {
+  const memory = () => (typeof buffer === 'function' ? buffer() : buffer);
+  socket.on('data', (bytes: Buffer) => {
+    for (let at = 0; at < bytes.length; ) {
+      const room = memory();
+      const count = bytes.copy(room, 0, at);
+      at += count;
+      const goesOn = callback(count, room);
+      if (socket.destroyed) return;
+      if (goesOn) continue;
+      socket.pause();
+      if (at < bytes.length) socket.unshift(bytes.subarray(at));
+      return;
+    }
+  });
+  // Code that opened the socket may have left it paused.
+  socket.resume();
 }

@@ -3,110 +3,37 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
-import { MillraceError } from '@millrace/shared/base/errors';
 import { silentLog } from '@millrace/shared/base/log';
 import { DiskCache } from '../cache/disk-cache.ts';
-import { MemoryCache } from '../cache/memory-cache.ts';
 import { chunkBytes } from '../cache/weights.ts';
 import type { Chunk } from '../files/chunk.ts';
-import { ChunkMemory } from '../files/chunk-memory.ts';
-import { type ChunkRequest, chunkKey } from '../files/chunk-request.ts';
-import { ChunkStore, type Found } from './chunk-store.ts';
+import { chunkKey } from '../files/chunk-request.ts';
+import type { Found } from './chunk-store.ts';
+import {
+  CHUNK,
+  chunk,
+  type Fetch,
+  forEver,
+  settle,
+  setUp,
+  textOf,
+  turn,
+} from './testing/store-stage.ts';
 
-const CHUNK = 64;
-const LATE_MS = 1000;
-const forEver = new AbortController().signal;
 const dirs: string[] = [];
 
 afterEach(async () => {
   for (const dir of dirs.splice(0)) await rm(dir, { recursive: true });
 });
 
-/** Returns the request for one chunk of one file. */
-function chunk(index: number, part: Partial<ChunkRequest['version']> = {}): ChunkRequest {
-  const version = {
-    url: 'https://example.com/f',
-    scope: 'public' as const,
-    length: 100 * CHUNK,
-    validators: { etag: '"a"' },
-    tag: 'e.a',
-    fields: {},
-    ...part,
-  };
-  return { version, range: { start: index * CHUNK, end: (index + 1) * CHUNK } };
-}
-
 /** Weight of a test chunk in the memory tier, with an index of up to two digits. */
 const COST = CHUNK + chunkBytes(chunkKey(chunk(10)), chunk(10).version);
-
-/** A fetch that ends when the test says so. */
-interface Fetch {
-  readonly request: ChunkRequest;
-  readonly attempt: number;
-  readonly signal: AbortSignal;
-  readonly onBytes: (count: number) => void;
-  bring(text: string, bytes?: number): void;
-  fail(code: ConstructorParameters<typeof MillraceError>[0]): void;
-}
-
-function setUp(options: { cacheBytes?: number; disk?: DiskCache } = {}) {
-  const memory = new ChunkMemory({ slotBytes: CHUNK, keepBytes: 256 * CHUNK, poison: true });
-  const clock = { now: 0 };
-  const fetches: Fetch[] = [];
-  const reported: unknown[] = [];
-  const start: ConstructorParameters<typeof ChunkStore>[0]['source']['fetch'] = (
-    request,
-    attempt,
-    signal,
-    observer,
-  ) =>
-    new Promise((resolve, reject) => {
-      observer.onSent();
-      fetches.push({
-        request,
-        attempt,
-        signal,
-        onBytes: observer.onBytes,
-        bring(text, bytes = CHUNK) {
-          const buffer = memory.allocate(bytes);
-          buffer.data.fill(text);
-          resolve(buffer);
-        },
-        fail: (code) => reject(new MillraceError(code)),
-      });
-    });
-  const store = new ChunkStore({
-    cache: new MemoryCache(options.cacheBytes ?? 2 ** 20),
-    memory,
-    disk: options.disk,
-    source: { fetch: start, lateAfterMs: () => LATE_MS },
-    network: undefined,
-    now: () => clock.now,
-    onFetched: (hop, requests) => reported.push([hop, requests]),
-  });
-  const nth = (n: number) => {
-    const found = fetches[n];
-    if (found === undefined) throw new Error(`fetch ${n} has not begun`);
-    return found;
-  };
-  const used = () => memory.figures.usedBytes / CHUNK;
-  return { store, memory, clock, fetches, nth, used, start, reported };
-}
-
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-/** Waits two turns: chunks released at the end of the first are gone in the second. */
-async function settle(): Promise<void> {
-  await turn();
-  await turn();
-}
 
 async function openDisk(): Promise<DiskCache> {
   const dir = await mkdtemp(join(tmpdir(), 'millrace-'));
   dirs.push(dir);
   return DiskCache.open({ dir, maxBytes: 2 ** 20, log: silentLog });
 }
-
-const textOf = ({ chunk: found }: Found) => found.data.toString();
 
 describe('ChunkStore', () => {
   test('fetches a chunk once and has it from then on', async () => {
@@ -232,65 +159,6 @@ describe('ChunkStore', () => {
     await disk.flush();
     await settle();
     expect(used()).toBe(0);
-  });
-
-  test('a body that is already on its way becomes the chunk', async () => {
-    const { store, nth, fetches, start } = setUp();
-    const body = (attempt: number, signal: AbortSignal, o: Parameters<typeof start>[3]) =>
-      start(chunk(0), attempt, signal, o);
-    expect(store.adopt(chunk(0), body)).toBe(true);
-    expect(store.adopt(chunk(0), body)).toBe(false);
-    const wanted = store.get(chunk(0), forEver);
-    await turn();
-    expect(fetches).toHaveLength(1);
-    nth(0).bring('x');
-    expect(await wanted).toMatchObject({ tier: 'source', joined: true });
-    expect(store.adopt(chunk(0), body)).toBe(false);
-  });
-
-  test('a body that no caller waits for is read to the end, and kept', async () => {
-    const { store, nth, start } = setUp();
-    store.adopt(chunk(0), (attempt, signal, o) => start(chunk(0), attempt, signal, o));
-    const leaving = new AbortController();
-    const wanted = store.get(chunk(0), leaving.signal);
-    await turn();
-    leaving.abort(new Error('left'));
-    await expect(wanted).rejects.toThrow('left');
-    expect(nth(0).signal.aborted).toBe(false);
-    nth(0).bring('x');
-    await settle();
-    expect(store.peek(chunk(0))?.data.toString()).toBe('x'.repeat(CHUNK));
-  });
-
-  test('a body that breaks fails no caller that comes later', async () => {
-    const { store, nth, start, used } = setUp();
-    store.adopt(chunk(0), (attempt, signal, o) => start(chunk(0), attempt, signal, o));
-    await turn();
-    nth(0).fail('origin-reset');
-    await settle();
-    const wanted = store.get(chunk(0), forEver);
-    await turn();
-    nth(1).bring('x');
-    expect(await wanted).toMatchObject({ tier: 'source', joined: false });
-    await settle();
-    expect(used()).toBe(1);
-  });
-
-  test('a late body gets a request beside it', async () => {
-    const { store, nth, fetches, clock, start, reported } = setUp();
-    store.adopt(chunk(0), (attempt, signal, o) => start(chunk(0), attempt, signal, o));
-    const wanted = store.get(chunk(0), forEver);
-    await turn();
-    store.hedge(chunk(0));
-    expect(fetches).toHaveLength(1);
-    clock.now = LATE_MS;
-    store.hedge(chunk(0));
-    store.hedge(chunk(99));
-    expect([fetches.length, nth(1).attempt]).toEqual([2, 1]);
-    nth(1).bring('y');
-    expect(textOf(await wanted)).toBe('y'.repeat(CHUNK));
-    expect(nth(0).signal.aborted).toBe(true);
-    expect(reported).toEqual([['origin', 2]]);
   });
 
   test('says when bytes of a chunk last came in, while it is under way', async () => {

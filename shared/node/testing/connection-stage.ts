@@ -1,4 +1,4 @@
-/** Stage of tests of `RangeConnection`; for Jest only. */
+/** Stage of tests of `RangeConnection` and its `AnswerReader`; for Jest only. */
 
 import type { Socket } from 'node:net';
 import { afterEach, expect } from '@jest/globals';
@@ -16,6 +16,19 @@ export const response = (body: Buffer, ...fields: string[]) =>
     ),
     body,
   ]);
+
+/** Returns random bytes. */
+export function bytesOf(random: () => number, length: number): Buffer {
+  const made = Buffer.alloc(length);
+  for (let i = 0; i < length; i++) made[i] = random() * 256;
+  return made;
+}
+
+/** Resolves when the connection has closed. */
+export const gone = (connection: RangeConnection) =>
+  new Promise<void>((resolve) => {
+    connection.onClosed = resolve;
+  });
 
 /** Runs one exchange, and checks that nothing is written beside the memory. */
 export async function get(connection: RangeConnection, length: number): Promise<Buffer> {
