@@ -78,6 +78,11 @@ export class Line {
    * @returns gids of the downloads that were moved
    */
   place(gids: readonly string[], before: string | undefined): string[] {
+    const { records, queueRunner } = this.#options;
+    return queueRunner.hold(() => records.store.atOnce(() => this.#placeEach(gids, before)));
+  }
+
+  #placeEach(gids: readonly string[], before: string | undefined): string[] {
     const placed: string[] = [];
     for (const gid of gids) {
       const from = this.#queue.position(gid);

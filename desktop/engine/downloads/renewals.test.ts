@@ -91,8 +91,8 @@ describe('an added link', () => {
   test('of a paused download starts it, unless it is to be added paused', async () => {
     const { gid, run } = await daemon.run('a', { file: 'a.bin' });
     run.storedBytes = HELD;
-    daemon.manager.pause(gid);
-    await until(() => daemon.manager.finished(gid) === undefined);
+    daemon.manager.line.pause(gid);
+    await until(() => daemon.manager.queueRunner.finished(gid) === undefined);
     const paused = await add({ urls: [link('right')], paused: true });
     expect(paused).toMatchObject({ renewed: true, record: { gid, state: 'paused' } });
     expect(await add({ urls: [link('right')] })).toMatchObject({ renewed: true, record: { gid } });
@@ -160,7 +160,7 @@ describe('an added link', () => {
     const asked = { urls: [link('right')] };
     const plan = await daemon.manager.renewals.plan(asked);
     expect(plan).toEqual({ kind: 'renews', gid });
-    await daemon.manager.removeAll({
+    await daemon.manager.remover.remove({
       gids: [gid],
       ...{ forget: true, deletePartial: true, deleteFile: false, now: true },
     });

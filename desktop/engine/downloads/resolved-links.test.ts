@@ -170,7 +170,7 @@ describe('a link that a resolver had found and that has expired', () => {
     });
     expect(daemon.runs).toHaveLength(1);
     // The user tries again: the resolver is asked first.
-    daemon.manager.retry(gid);
+    daemon.manager.line.retry(gid);
     await until(() => asked() === 3);
   });
 
@@ -181,7 +181,7 @@ describe('a link that a resolver had found and that has expired', () => {
     await until(() => daemon.manager.get(gid).state === 'error');
     expect(daemon.manager.get(gid).error?.code).toBe('origin-denied');
     expect(asked()).toBe(3);
-    daemon.manager.retry(gid);
+    daemon.manager.line.retry(gid);
     await runs(4);
     expect(asked()).toBe(4);
   });
@@ -193,7 +193,7 @@ describe('a link that a resolver had found and that has expired', () => {
     await daemon.shut();
     daemon.now = T0 + 60_000;
     daemon.open();
-    daemon.manager.resume(gid);
+    daemon.manager.line.resume(gid);
     expect((await runs(1)).request.urls).toEqual([link('second')]);
     expect(asked()).toBe(2);
   });
@@ -217,7 +217,7 @@ describe('a link that a resolver had found and that has expired', () => {
     const gid = await add({ urls: [`${base}/page`] });
     const run = await runs(1);
     daemon.manager.listen((event) => {
-      if (event.kind === 'note' && event.note === 'resolves-again') daemon.manager.pause(gid);
+      if (event.kind === 'note' && event.note === 'resolves-again') daemon.manager.line.pause(gid);
     });
     await run.fail(new MillraceError('origin-gone'));
     await until(() => daemon.manager.get(gid).state === 'paused');
