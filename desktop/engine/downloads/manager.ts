@@ -4,6 +4,7 @@ import type { Note } from '@millrace/shared/base/notes';
 import type { DownloadQueue } from '@millrace/shared/download/queue/queue';
 import { AfterRunner } from '../after/after-runner.ts';
 import { type WhenDoneOptions, WhenDoneWatch } from '../after/when-done-watch.ts';
+import { Chores } from '../queue/chores.ts';
 import type { Run } from '../queue/contract.ts';
 import type { HostMemory } from '../queue/host-memory.ts';
 import { QueueRunner, type QueueRunnerOptions } from '../queue/queue-runner.ts';
@@ -66,7 +67,7 @@ export class Manager {
   /** Earlier downloads that added links continue. */
   readonly renewals: Renewals;
   /** Deletions and similar work in the background. */
-  readonly #chores = new Set<Promise<void>>();
+  readonly #chores = new Chores();
 
   constructor(options: ManagerOptions) {
     this.#options = options;
@@ -88,7 +89,7 @@ export class Manager {
       records,
       queueRunner: this.queueRunner,
       remover: this.remover,
-      chore: (work) => this.#chore(work),
+      chores: this.#chores,
     });
     this.#additions = new Additions({
       ...{ ...options, records, dir },
@@ -143,7 +144,7 @@ export class Manager {
     this.queueRunner.start();
     this.#after.start();
     const isTaken = (path: string, by: string) => this.#records.isTaken(path, by);
-    this.#chore(removeLeftJournals(this.store, this.#options.createDownload, isTaken));
+    void this.#chores.add(removeLeftJournals(this.store, this.#options.createDownload, isTaken));
   }
 
   /** Reads all stored rows, so that unreadable ones are left out of every total. */
@@ -163,7 +164,7 @@ export class Manager {
     this.#options.resolvers?.close();
     await Promise.all([this.queueRunner.close(), this.#after.close()]);
     await this.remover.close();
-    await Promise.all(this.#chores);
+    await this.#chores.done();
   }
 
   /** Adds a listener for events. @returns a function that removes it */
@@ -258,15 +259,5 @@ export class Manager {
     this.whenDone.look();
     this.queueRunner.tick();
     this.#records.emit({ kind: 'settings' });
-  }
-
-  #chore(work: Promise<unknown>): void {
-    const kept = work
-      .then(() => {})
-      .catch(() => {
-        // A partial file that cannot be deleted is no reason to end the daemon.
-      })
-      .finally(() => this.#chores.delete(kept));
-    this.#chores.add(kept);
   }
 }
