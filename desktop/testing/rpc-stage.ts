@@ -1,7 +1,4 @@
-/**
- * A daemon in this process and a client of its RPC. Downloads neither end nor touch the network,
- * and streams are only counted.
- */
+/** A daemon in this process and a client of its RPC. Streams are only counted. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,6 +8,7 @@ import { type Answer, agreed } from '@millrace/shared/testing/agreed';
 import { findDaemon, RpcClient } from '../client/rpc-client.ts';
 import { type Daemon, startDaemon } from '../engine/daemon/daemon.ts';
 import type { ServeStream } from '../engine/downloads/streams.ts';
+import type { DownloadFactory } from '../engine/queue/contract.ts';
 import { createLastingDownload } from './lasting-download.ts';
 
 export class RpcStage {
@@ -21,6 +19,12 @@ export class RpcStage {
   closedStreams = 0;
   /** Number of streams so far, which makes each stream's URL unique. */
   #streams = 0;
+  readonly #createDownload: DownloadFactory;
+
+  /** @param createDownload default: makes downloads that neither end nor touch the network */
+  constructor(createDownload: DownloadFactory = createLastingDownload) {
+    this.#createDownload = createDownload;
+  }
 
   /** Starts a daemon with an empty state folder, and connects the client. */
   async begin(): Promise<void> {
@@ -30,7 +34,7 @@ export class RpcStage {
       state: this.state,
       dir: this.state,
       port: 0,
-      createDownload: createLastingDownload,
+      createDownload: this.#createDownload,
       serveStream: this.#serveStream,
     });
     this.client = await RpcClient.connect(await findDaemon(this.state));
