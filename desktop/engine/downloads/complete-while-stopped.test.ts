@@ -30,7 +30,7 @@ async function completing<T>(when: (typeof WHEN)[number], work: (gid: string) =>
 }
 
 const remove = (gid: string, more: object) =>
-  daemon.manager.removeAll({
+  daemon.manager.remover.remove({
     gids: [gid],
     deletePartial: true,
     deleteFile: false,
@@ -53,7 +53,7 @@ describe.each(WHEN)('a download that completes while it is removed (%s the remov
   });
 
   test('leaves no file if the removal deletes its partial file', async () => {
-    const { gid, path } = await completing(when, (one) => daemon.manager.remove(one, true));
+    const { gid, path } = await completing(when, (one) => daemon.manager.remover.end(one, true));
     await until(() => !existsSync(path));
     expect(state(gid)).toBe('removed');
   });
@@ -67,7 +67,7 @@ describe.each(WHEN)('a download that completes while it is removed (%s the remov
 
   test('is back as complete when the removal is undone', async () => {
     const { gid, path, done } = await completing(when, (one) => remove(one, { now: false }));
-    expect(await daemon.manager.undoRemove(done.undo as string)).toEqual([gid]);
+    expect(await daemon.manager.remover.undo(done.undo as string)).toEqual([gid]);
     expect(daemon.manager.get(gid)).toMatchObject({
       state: 'complete',
       path,
@@ -80,7 +80,7 @@ describe.each(WHEN)('a download that completes while it is removed (%s the remov
   });
 
   test('is complete if none of it was to be deleted', async () => {
-    const { gid, path } = await completing(when, (one) => daemon.manager.remove(one, false));
+    const { gid, path } = await completing(when, (one) => daemon.manager.remover.end(one, false));
     await until(() => state(gid) === 'complete');
     expect(daemon.manager.get(gid)).toMatchObject({ path, storedBytes: LENGTH });
     expect(existsSync(path)).toBe(true);
@@ -91,15 +91,15 @@ test.each(WHEN)(
   'a download that completes %s it is paused and resumed is not fetched again',
   async (when) => {
     const { gid, path } = await completing(when, (one) => {
-      expect(daemon.manager.pause(one)).toBe(true);
-      expect(daemon.manager.resume(one)).toBe(true);
+      expect(daemon.manager.line.pause(one)).toBe(true);
+      expect(daemon.manager.line.resume(one)).toBe(true);
       // Pauses and resumes once more, before the run has ended.
-      expect(daemon.manager.pause(one)).toBe(true);
-      expect(daemon.manager.resume(one)).toBe(true);
+      expect(daemon.manager.line.pause(one)).toBe(true);
+      expect(daemon.manager.line.resume(one)).toBe(true);
     });
     await until(() => state(gid) === 'complete');
     // Waits for a second run, in case one begins.
-    await daemon.manager.begun(gid);
+    await daemon.manager.queueRunner.begun(gid);
     expect(daemon.runs).toHaveLength(1);
     expect(daemon.manager.get(gid)).toMatchObject({ state: 'complete', path });
   },

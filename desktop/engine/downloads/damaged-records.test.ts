@@ -20,7 +20,7 @@ beforeEach(() => {
 afterEach(() => daemon.remove());
 
 const remove = (gids: readonly string[], more: object = {}) =>
-  daemon.manager.removeAll({
+  daemon.manager.remover.remove({
     ...{ gids, deletePartial: true, deleteFile: true, forget: true, now: false },
     ...more,
   });
@@ -47,7 +47,7 @@ test('the trash can be listed, restored and emptied with a damaged entry in it',
   const [one, two, three] = await damagedTrash(`record = '{'`);
   const { trash } = daemon.manager;
   expect(trash.store.page(0, 9).map(({ gid }) => gid)).toEqual([three?.gid, one?.gid]);
-  expect(await daemon.manager.restore([one?.gid as string, two?.gid as string])).toEqual([
+  expect(await daemon.manager.remover.restore([one?.gid as string, two?.gid as string])).toEqual([
     one?.gid,
   ]);
   expect(daemon.notes).toEqual([expect.stringContaining(two?.gid as string)]);

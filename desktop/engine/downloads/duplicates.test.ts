@@ -34,7 +34,7 @@ test('a replaced URL is not found any more, nor is a forgotten download', () => 
   daemon.manager.changes.setUrls(gid, ['http://c.example/new']);
   expect(find(URL)).toBeUndefined();
   expect(find('http://c.example/new')).toMatchObject({ same: 'url', gid });
-  daemon.manager.remove(gid, false);
+  daemon.manager.remover.end(gid, false);
   daemon.manager.forget(gid);
   expect(daemon.db.prepare('SELECT count(*) AS n FROM urls').get()).toEqual({ n: 0 });
 });

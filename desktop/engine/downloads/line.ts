@@ -1,6 +1,7 @@
 /** Carries out users' commands to downloads in the queue: pause, resume, retry, reorder. */
 
 import type { DownloadQueue, Move } from '@millrace/shared/download/queue/queue';
+import type { Chores } from '../queue/chores.ts';
 import type { QueueRunner } from '../queue/queue-runner.ts';
 import type { Records } from '../queue/records.ts';
 import type { Remover } from '../removal/removing.ts';
@@ -9,8 +10,7 @@ export interface LineOptions {
   readonly records: Records;
   readonly queueRunner: QueueRunner;
   readonly remover: Remover;
-  /** Lets work continue in the background. */
-  readonly chore: (work: Promise<unknown>) => void;
+  readonly chores: Chores;
 }
 
 export class Line {
@@ -26,9 +26,9 @@ export class Line {
 
   /** Pauses a download. @returns false if it is already paused or finished */
   pause(gid: string): boolean {
-    const { records, queueRunner, chore } = this.#options;
+    const { records, queueRunner, chores } = this.#options;
     if (!this.#queue.pause(gid)) return false;
-    chore(queueRunner.stop(gid));
+    void chores.add(queueRunner.stop(gid));
     records.update(gid, { state: 'paused', retryAt: undefined });
     records.emit({ kind: 'paused', gid });
     queueRunner.tick();
@@ -46,11 +46,11 @@ export class Line {
 
   /** Puts a failed or removed download into the queue again, and retries a waiting one at once. */
   retry(gid: string): boolean {
-    const { records, queueRunner, remover, chore } = this.#options;
+    const { records, queueRunner, remover, chores } = this.#options;
     const record = records.get(gid);
     if (record.state === 'removed' && remover.trash.has(record.gid)) {
       // The download comes back from the trash with its data.
-      chore(remover.restore([record.gid]).then(() => this.resume(record.gid)));
+      void chores.add(remover.restore([record.gid]).then(() => this.resume(record.gid)));
       return true;
     }
     if (record.state === 'waiting') this.#queue.hurry(record.gid);
@@ -78,6 +78,11 @@ export class Line {
    * @returns gids of the downloads that were moved
    */
   place(gids: readonly string[], before: string | undefined): string[] {
+    const { records, queueRunner } = this.#options;
+    return queueRunner.hold(() => records.store.atOnce(() => this.#placeEach(gids, before)));
+  }
+
+  #placeEach(gids: readonly string[], before: string | undefined): string[] {
     const placed: string[] = [];
     for (const gid of gids) {
       const from = this.#queue.position(gid);

@@ -13,25 +13,25 @@ afterEach(() => stage.clear());
 describe('changes', () => {
   test('of limit and priority apply at once, others by a restart', async () => {
     const gid = await stage.add();
-    stage.manager.change(gid, { limit: 500, priority: 3 });
-    stage.manager.change(gid, { limit: null });
+    stage.manager.changes.change(gid, { limit: 500, priority: 3 });
+    stage.manager.changes.change(gid, { limit: null });
     expect(stage.last().limits).toEqual([500, undefined]);
     expect(stage.manager.get(gid)).toMatchObject({ priority: 3, request: { limit: undefined } });
-    stage.manager.change(gid, { headers: { 'X-New': '1' } });
+    stage.manager.changes.change(gid, { headers: { 'X-New': '1' } });
     await stage.settled();
     expect(stage.runs).toHaveLength(2);
     expect(stage.last().request.headers).toEqual({ 'x-new': '1' });
-    expect(() => stage.manager.change(gid, { file: '../x' })).toThrow(/below the folder/);
-    expect(() => stage.manager.change(gid, { category: 'none' })).toThrow(/no "none"/);
+    expect(() => stage.manager.changes.change(gid, { file: '../x' })).toThrow(/below the folder/);
+    expect(() => stage.manager.changes.change(gid, { category: 'none' })).toThrow(/no "none"/);
   });
 
   test('of folder or name move the stored bytes along', async () => {
     const gid = await stage.add();
     stage.last().begin();
-    stage.manager.change(gid, { dir: 'other' });
+    stage.manager.changes.change(gid, { dir: 'other' });
     await stage.settled();
     stage.last().begin();
-    stage.manager.change(gid, { file: 'y.bin' });
+    stage.manager.changes.change(gid, { file: 'y.bin' });
     await stage.settled();
     expect(stage.moved).toEqual([
       [join(stage.folder, 'x.bin'), join(stage.folder, 'other', 'x.bin')],
@@ -49,12 +49,12 @@ describe('changes', () => {
     const [waits, own] = ['', 'own'].map(
       (dir) => stage.manager.add({ urls: [url], paused: true, ...(dir === '' ? {} : { dir }) }).gid,
     ) as [string, string];
-    stage.manager.change(waits, { category: 'notes' });
+    stage.manager.changes.change(waits, { category: 'notes' });
     expect(stage.manager.get(waits)).toMatchObject({
       category: 'notes',
       request: { dir: join(stage.folder, 'notes') },
     });
-    stage.manager.change(own, { category: null });
+    stage.manager.changes.change(own, { category: null });
     expect(stage.manager.get(own).category).toBeUndefined();
     expect(stage.manager.get(own).request.dir).toBe(join(stage.folder, 'own'));
 
@@ -62,7 +62,7 @@ describe('changes', () => {
     await stage.settled();
     stage.last().begin();
     const runsBefore = stage.runs.length;
-    stage.manager.change(begun, { category: 'notes' });
+    stage.manager.changes.change(begun, { category: 'notes' });
     await stage.settled();
     expect(stage.manager.get(begun)).toMatchObject({
       category: 'notes',
@@ -70,9 +70,9 @@ describe('changes', () => {
     });
     expect(stage.runs).toHaveLength(runsBefore);
     await stage.last().complete();
-    stage.manager.change(begun, { category: 'films' });
+    stage.manager.changes.change(begun, { category: 'films' });
     expect(stage.manager.get(begun)).toMatchObject({ category: 'films', state: 'complete' });
-    expect(() => stage.manager.change(begun, { category: 'films', priority: 1 })).toThrow(
+    expect(() => stage.manager.changes.change(begun, { category: 'films', priority: 1 })).toThrow(
       /finished/,
     );
   });
@@ -82,14 +82,14 @@ describe('changes', () => {
     const older = { path: join(stage.folder, 'old.bin'), beside: true };
     expect(stage.last().request.older).toEqual(older);
     const zsync = 'http://a.example/x.zsync';
-    stage.manager.change(gid, { older: { path: '/else/old.bin', zsync } });
+    stage.manager.changes.change(gid, { older: { path: '/else/old.bin', zsync } });
     await stage.settled();
     expect(stage.last().request.older).toEqual({ path: '/else/old.bin', beside: true, zsync });
-    stage.manager.change(gid, { older: null });
+    stage.manager.changes.change(gid, { older: null });
     await stage.settled();
     expect(stage.last().request.older).toBeUndefined();
     const repairs = { path: 'old.bin', repairs: true };
-    expect(() => stage.manager.change(gid, { older: repairs } as never)).toThrow(/older/);
+    expect(() => stage.manager.changes.change(gid, { older: repairs } as never)).toThrow(/older/);
   });
 
   test('of URLs: additional ones go to the run, others need a new run', async () => {
@@ -114,7 +114,7 @@ describe('changes', () => {
     await stage.settled();
     expect(stage.last().request).toMatchObject({ headers: { accept: '*/*' }, login: undefined });
     expect(stage.events).toContain('note');
-    stage.manager.change(gid, { login });
+    stage.manager.changes.change(gid, { login });
     await stage.settled();
     stage.manager.changes.setUrls(gid, ['http://c.example/x.bin']);
     await stage.settled();
@@ -141,7 +141,7 @@ describe('changes', () => {
     await stage.last().complete();
     writeFileSync(path, 'something else');
     const what = { deletePartial: false, deleteFile: true, forget: false, now: true };
-    const remove = () => stage.manager.removeAll({ gids: [gid], ...what });
+    const remove = () => stage.manager.remover.remove({ gids: [gid], ...what });
     await expect(remove()).rejects.toMatchObject({ code: 'wrong-state' });
     expect(readFileSync(path, 'utf8')).toBe('something else');
     writeFileSync(path, 'x'.repeat(100));
@@ -159,7 +159,7 @@ describe('changes', () => {
     });
     const urls = ['http://b.example/x.bin', 'http://me:secret@c.example/x.bin'];
     expect(() => stage.manager.changes.setUrls(gid, urls)).toThrow(/user name or password/);
-    stage.manager.change(gid, { login: null });
+    stage.manager.changes.change(gid, { login: null });
     expect(stage.manager.get(gid).request.login).toBeUndefined();
   });
 
@@ -239,13 +239,13 @@ describe('limits for all downloads', () => {
     ];
     for (const gid of [a, b, c, d]) await stage.add({ gid });
     const line = () => stage.manager.queue.line.map(({ gid }) => gid[0]).join('');
-    expect(stage.manager.place([d, b], a)).toEqual([d, b]);
+    expect(stage.manager.line.place([d, b], a)).toEqual([d, b]);
     expect(line()).toBe('dbac');
-    stage.manager.place([d, a], c);
+    stage.manager.line.place([d, a], c);
     expect(line()).toBe('bdac');
-    stage.manager.place([b, d], undefined);
+    stage.manager.line.place([b, d], undefined);
     expect(line()).toBe('acbd');
-    expect(stage.manager.place(['ffff000000000000', a], a)).toEqual([]);
+    expect(stage.manager.line.place(['ffff000000000000', a], a)).toEqual([]);
     expect(line()).toBe('acbd');
   });
 
@@ -256,16 +256,16 @@ describe('limits for all downloads', () => {
     await stage.shut();
     stage.open();
     expect(stage.manager.queue.get(gid)).toMatchObject({ held: 'start', startAt });
-    stage.manager.change(gid, { startAt: null });
+    stage.manager.changes.change(gid, { startAt: null });
     await stage.settled();
     expect(stage.manager.get(gid).state).toBe('active');
   });
 
   test('a limit set while a run is about to begin applies to that run', async () => {
     const gid = await stage.add();
-    stage.manager.pause(gid);
-    stage.manager.resume(gid);
-    stage.manager.change(gid, { limit: 123 });
+    stage.manager.line.pause(gid);
+    stage.manager.line.resume(gid);
+    stage.manager.changes.change(gid, { limit: 123 });
     await stage.settled();
     expect(stage.last().limits).toEqual([123]);
   });
@@ -283,11 +283,11 @@ describe('a repair', () => {
   test('takes what is right from the file, and has to have its digest', async () => {
     const gid = await stage.add();
     stage.last().begin();
-    expect(() => stage.manager.repair(gid)).toThrow(
+    expect(() => stage.manager.changes.repair(gid)).toThrow(
       expect.objectContaining({ code: 'wrong-state' }),
     );
     await stage.last().complete({ digest });
-    stage.manager.repair(gid);
+    stage.manager.changes.repair(gid);
     await stage.settled();
     expect(stage.last().request).toMatchObject({
       file: 'x.bin',
@@ -306,18 +306,18 @@ describe('a repair', () => {
   test('that has failed is made again; of other failed downloads nothing is left to repair', async () => {
     const gid = await stage.add();
     await stage.last().fail('checksum-mismatch');
-    expect(() => stage.manager.repair(gid)).toThrow(
+    expect(() => stage.manager.changes.repair(gid)).toThrow(
       expect.objectContaining({ code: 'wrong-state' }),
     );
-    stage.manager.retry(gid);
+    stage.manager.line.retry(gid);
     await stage.settled();
     stage.last().begin();
     await stage.last().complete();
-    stage.manager.repair(gid);
+    stage.manager.changes.repair(gid);
     await stage.settled();
     await stage.last().fail('bad-option');
     expect(stage.manager.get(gid).state).toBe('error');
-    stage.manager.repair(gid);
+    stage.manager.changes.repair(gid);
     await stage.settled();
     expect(stage.last().request).toMatchObject({ older: { repairs: true } });
   });
@@ -329,7 +329,7 @@ describe('a repair', () => {
       { urls: ['http://a.example/x.bin'] },
       { ...ended, path },
     );
-    expect(() => stage.manager.repair(gid)).toThrow(
+    expect(() => stage.manager.changes.repair(gid)).toThrow(
       expect.objectContaining({ code: 'wrong-state' }),
     );
   });

@@ -15,10 +15,10 @@ describe('stopping', () => {
   test('a resumed download waits for the end of its earlier run', async () => {
     const gid = await stage.add();
     stage.last().lingers = true;
-    stage.manager.pause(gid);
+    stage.manager.line.pause(gid);
     expect(stage.manager.get(gid).state).toBe('paused');
     expect(stage.manager.running(gid)).toBeUndefined();
-    stage.manager.resume(gid);
+    stage.manager.line.resume(gid);
     await stage.settled();
     expect(stage.runs).toHaveLength(1);
     stage.last().lingers = false;
@@ -33,8 +33,8 @@ describe('stopping', () => {
     const gid = await stage.add();
     stage.last().begin();
     stage.last().lingers = true;
-    expect(stage.manager.remove(gid, true)).toBe(true);
-    expect(stage.manager.remove(gid, true)).toBe(false);
+    expect(stage.manager.remover.end(gid, true)).toBe(true);
+    expect(stage.manager.remover.end(gid, true)).toBe(false);
     expect(stage.removed).toEqual([]);
     await stage.last().fail('interrupted');
     expect(stage.removed).toEqual([join(stage.folder, 'x.bin')]);
@@ -47,11 +47,11 @@ describe('stopping', () => {
       const gid = await stage.add();
       stage.last().hasFile = true;
       if (paused) {
-        stage.manager.pause(gid);
+        stage.manager.line.pause(gid);
         await stage.settled();
         expect(stage.manager.get(gid).path).toBe(join(stage.folder, 'x.bin'));
       }
-      stage.manager.remove(gid, true);
+      stage.manager.remover.end(gid, true);
       await stage.settled();
       expect(stage.removed).toEqual([join(stage.folder, 'x.bin')]);
     },
@@ -61,7 +61,7 @@ describe('stopping', () => {
     stage.manager.setLimits({ concurrent: 1 });
     await stage.add();
     const second = await stage.add({ urls: ['http://a.example/y.bin'] });
-    stage.manager.remove(second, true);
+    stage.manager.remover.end(second, true);
     await stage.settled();
     expect(stage.removed).toEqual([]);
   });
@@ -72,11 +72,11 @@ describe('stopping', () => {
     await stage.last().fail('origin-gone');
     const second = await stage.add();
     stage.last().begin();
-    expect(stage.manager.deleteLeft(first)).toBe(true);
+    expect(stage.manager.remover.deleteLeft(first)).toBe(true);
     await stage.settled();
     expect(stage.removed).toEqual([]);
     await stage.last().fail('origin-gone');
-    expect(stage.manager.deleteLeft(second)).toBe(true);
+    expect(stage.manager.remover.deleteLeft(second)).toBe(true);
     await stage.settled();
     expect(stage.removed).toEqual([join(stage.folder, 'x.bin')]);
     expect(stage.manager.get(second)).toMatchObject({
@@ -91,8 +91,8 @@ describe('stopping', () => {
     stage.last().begin();
     const { promise, resolve } = Promise.withResolvers<void>();
     stage.deletion = promise;
-    stage.manager.remove(gid, true);
-    expect(stage.manager.retry(gid)).toBe(true);
+    stage.manager.remover.end(gid, true);
+    expect(stage.manager.line.retry(gid)).toBe(true);
     for (let i = 0; i < 20; i++) await new Promise((next) => setImmediate(next));
     expect(stage.runs).toHaveLength(1);
     resolve();

@@ -36,10 +36,10 @@ describe('a download that ends', () => {
     await stage.last().fail('origin-error');
     await stage.later(10 * MINUTE);
     stage.now += 3000;
-    stage.manager.pause(gid);
+    stage.manager.line.pause(gid);
     await stage.settled();
     await stage.later(10 * MINUTE);
-    stage.manager.resume(gid);
+    stage.manager.line.resume(gid);
     await stage.settled();
     stage.now += 5000;
     await stage.last().complete();
@@ -76,7 +76,7 @@ describe('a download that ends', () => {
       error: { code: 'origin-not-found', detail: 'it answered 404' },
     });
     expect(stage.events).toEqual(['started', 'failed']);
-    expect(stage.manager.retry(gid)).toBe(true);
+    expect(stage.manager.line.retry(gid)).toBe(true);
     await stage.settled();
     expect(stage.runs).toHaveLength(2);
   });
@@ -194,7 +194,7 @@ describe('a download that ends', () => {
     stage.last().begin();
     await stage.last().fail('file-in-use', join(stage.folder, 'x.bin'));
     expect(stage.manager.get(held).state).toBe('waiting');
-    stage.manager.remove(held, false);
+    stage.manager.remover.end(held, false);
     const strict = await stage.add({ rename: false });
     await stage.last().fail('file-exists', join(stage.folder, 'x.bin'));
     expect(stage.manager.get(strict).state).toBe('error');
@@ -212,10 +212,10 @@ describe('names', () => {
   test('a paused download keeps its name', async () => {
     const first = await stage.add();
     stage.last().begin();
-    stage.manager.pause(first);
+    stage.manager.line.pause(first);
     await stage.add({ urls: ['http://b.example/x.bin'] });
     expect(stage.last().request.file).toBe('x.1.bin');
-    stage.manager.resume(first);
+    stage.manager.line.resume(first);
     await stage.settled();
     expect(stage.last().request.file).toBe('x.bin');
   });
@@ -231,9 +231,9 @@ describe('a name that another partial file has', () => {
     await stage.add(asked);
     expect(stage.last().request.rename).toBe(expected);
     stage.last().begin();
-    stage.manager.pause(stage.manager.unfinished()[0]?.gid as string);
+    stage.manager.line.pause(stage.manager.unfinished()[0]?.gid as string);
     await stage.settled();
-    stage.manager.resume(stage.manager.unfinished()[0]?.gid as string);
+    stage.manager.line.resume(stage.manager.unfinished()[0]?.gid as string);
     await stage.settled();
     // The partial file belongs to this download.
     expect(stage.last().request.rename).toBe(false);

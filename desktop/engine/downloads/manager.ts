@@ -1,28 +1,27 @@
-/** Carries out users' commands to the daemon's downloads. */
+/** Holds the daemon's downloads, and the parts that carry out users' commands to them. */
 
-import type { Millis } from '@millrace/shared/base/clock';
 import type { Note } from '@millrace/shared/base/notes';
-import type { DownloadQueue, Move } from '@millrace/shared/download/queue/queue';
-import type { ScheduleState } from '@millrace/shared/download/queue/schedule';
+import type { DownloadQueue } from '@millrace/shared/download/queue/queue';
 import { AfterRunner } from '../after/after-runner.ts';
 import { type WhenDoneOptions, WhenDoneWatch } from '../after/when-done-watch.ts';
+import { Chores } from '../queue/chores.ts';
 import type { Run } from '../queue/contract.ts';
 import type { HostMemory } from '../queue/host-memory.ts';
 import { QueueRunner, type QueueRunnerOptions } from '../queue/queue-runner.ts';
 import { type ManagerEvent, Records } from '../queue/records.ts';
 import { removeLeftJournals } from '../removal/left-journals.ts';
-import { Remover, type Removing } from '../removal/removing.ts';
+import { Remover } from '../removal/removing.ts';
 import type { Trash } from '../removal/trash.ts';
 import type { Resolvers } from '../resolvers/resolvers.ts';
 import type { Limits, Settings } from '../settings/settings.ts';
 import type { DownloadStore } from '../store/download-store.ts';
-import type { DownloadRecord, FinishedState } from '../store/record.ts';
+import type { DownloadRecord } from '../store/record.ts';
 import type { SettingStore } from '../store/small-stores.ts';
 import type { TrashStore } from '../store/trash-store.ts';
 import { Additions } from './additions.ts';
 import { Changes, type ProveLink } from './changes.ts';
 import { checkKept } from './check-kept.ts';
-import type { Change, NewDownload } from './download-schema.ts';
+import type { NewDownload } from './download-schema.ts';
 import { Line } from './line.ts';
 import { Renewals } from './renewals.ts';
 import { ResolvedLinks } from './resolved-links.ts';
@@ -51,20 +50,24 @@ const acceptLink: ProveLink = async (_request, { length }) => ({ length, found: 
 export class Manager {
   readonly #options: ManagerOptions;
   readonly #records: Records;
-  readonly #queueRunner: QueueRunner;
-  readonly #remover: Remover;
-  readonly #line: Line;
   readonly #additions: Additions;
   readonly #after: AfterRunner;
+  /** Runs downloads as the queue and the schedule decide. */
+  readonly queueRunner: QueueRunner;
+  /** Pauses, resumes, retries and reorders downloads. */
+  readonly line: Line;
+  /** Removes downloads, and restores them from the trash. */
+  readonly remover: Remover;
+  /** Changes downloads that have been added. */
+  readonly changes: Changes;
   /** Lets the machine sleep or shut down when all downloads are done. */
   readonly whenDone: WhenDoneWatch;
-  readonly changes: Changes;
   /** Links that programs of the user find. */
   readonly resolvedLinks: ResolvedLinks;
   /** Earlier downloads that added links continue. */
   readonly renewals: Renewals;
   /** Deletions and similar work in the background. */
-  readonly #chores = new Set<Promise<void>>();
+  readonly #chores = new Chores();
 
   constructor(options: ManagerOptions) {
     this.#options = options;
@@ -72,21 +75,21 @@ export class Manager {
     const records = new Records(options.store);
     const dir = () => this.dir;
     this.#records = records;
-    this.#queueRunner = new QueueRunner({
+    this.queueRunner = new QueueRunner({
       ...{ ...options, records },
       renew: (record, signal) => this.resolvedLinks.renew(record, signal),
     });
-    this.#remover = new Remover({
+    this.remover = new Remover({
       ...options,
       records,
-      queueRunner: this.#queueRunner,
+      queueRunner: this.queueRunner,
       trashLimits: () => settings.app.trash,
     });
-    this.#line = new Line({
+    this.line = new Line({
       records,
-      queueRunner: this.#queueRunner,
-      remover: this.#remover,
-      chore: (work) => this.#chore(work),
+      queueRunner: this.queueRunner,
+      remover: this.remover,
+      chores: this.#chores,
     });
     this.#additions = new Additions({
       ...{ ...options, records, dir },
@@ -94,13 +97,13 @@ export class Manager {
       localEdge: options.localEdge ?? (() => undefined),
     });
     this.changes = new Changes({
-      ...{ records, settings, dir, queueRunner: this.#queueRunner },
+      ...{ records, settings, dir, queueRunner: this.queueRunner },
       proveLink: options.proveLink ?? acceptLink,
     });
     this.resolvedLinks = new ResolvedLinks({ records, changes: this.changes, resolvers });
     this.#after = new AfterRunner({
       ...{ ...options, records, dir },
-      settled: (gid) => this.#queueRunner.settled(gid),
+      settled: (gid) => this.queueRunner.settled(gid),
     });
     this.whenDone = new WhenDoneWatch({ ...options, records, after: this.#after });
     this.renewals = new Renewals({
@@ -137,11 +140,11 @@ export class Manager {
   /** Loads the queue as the last run left it, and starts it. */
   start(): void {
     this.#records.load();
-    this.#remover.start();
-    this.#queueRunner.start();
+    this.remover.start();
+    this.queueRunner.start();
     this.#after.start();
     const isTaken = (path: string, by: string) => this.#records.isTaken(path, by);
-    this.#chore(removeLeftJournals(this.store, this.#options.createDownload, isTaken));
+    void this.#chores.add(removeLeftJournals(this.store, this.#options.createDownload, isTaken));
   }
 
   /** Reads all stored rows, so that unreadable ones are left out of every total. */
@@ -159,9 +162,9 @@ export class Manager {
   async close(): Promise<void> {
     this.whenDone.close();
     this.#options.resolvers?.close();
-    await Promise.all([this.#queueRunner.close(), this.#after.close()]);
-    await this.#remover.close();
-    await Promise.all(this.#chores);
+    await Promise.all([this.queueRunner.close(), this.#after.close()]);
+    await this.remover.close();
+    await this.#chores.done();
   }
 
   /** Adds a listener for events. @returns a function that removes it */
@@ -171,22 +174,7 @@ export class Manager {
 
   /** Returns the running download; undefined if it does not run. */
   running(gid: string): Run | undefined {
-    return this.#queueRunner.running(gid);
-  }
-
-  /** Resolves when `running` can return a download that was just started, or when it has ended. */
-  begun(gid: string): Promise<void> {
-    return this.#queueRunner.begun(gid);
-  }
-
-  /** Returns a promise for the end of the present run; undefined if there is none. */
-  finished(gid: string): Promise<{ readonly path: string }> | undefined {
-    return this.#queueRunner.finished(gid);
-  }
-
-  /** Returns the schedule's present effect. */
-  schedule(): ScheduleState {
-    return this.#queueRunner.schedule();
+    return this.queueRunner.running(gid);
   }
 
   /** Returns unfinished downloads: running ones, then the queue in order. */
@@ -224,13 +212,13 @@ export class Manager {
   /** Adds all of the downloads, or none. */
   addAll(asked: readonly NewDownload[]): DownloadRecord[] {
     const gids = this.#additions.enqueue(asked);
-    this.#queueRunner.tick();
+    this.queueRunner.tick();
     return gids.map((gid) => this.get(gid));
   }
 
   /** Groups many changes: they are stored together, and the queue decides once after them. */
   atOnce<T>(work: () => T): T {
-    return this.#queueRunner.hold(() => this.store.atOnce(work));
+    return this.queueRunner.hold(() => this.store.atOnce(work));
   }
 
   /** Adds a finished download from another list to the history. */
@@ -241,83 +229,9 @@ export class Manager {
     return this.#additions.addFinished(asked, ended);
   }
 
-  /** Same as `Line.pause`. */
-  pause(gid: string): boolean {
-    return this.#line.pause(gid);
-  }
-
-  /** Same as `Line.resume`. */
-  resume(gid: string): boolean {
-    return this.#line.resume(gid);
-  }
-
-  /** Same as `Line.retry`. */
-  retry(gid: string): boolean {
-    return this.#line.retry(gid);
-  }
-
-  /** Same as `Line.move`. */
-  move(gid: string, offset: number, how: Move): number {
-    return this.#line.move(gid, offset, how);
-  }
-
-  /** Same as `Line.place`. */
-  place(gids: readonly string[], before: string | undefined): string[] {
-    return this.atOnce(() => this.#line.place(gids, before));
-  }
-
-  /**
-   * Ends an unfinished download.
-   *
-   * @param deletePartial also deletes its partial file
-   * @returns false if the download was already finished
-   */
-  remove(gid: string, deletePartial: boolean): boolean {
-    if (!this.#remover.end(gid, deletePartial)) return false;
-    this.#queueRunner.tick();
-    return true;
-  }
-
-  /**
-   * Deletes the remains of a failed or removed download's file.
-   *
-   * @returns false if the download is neither failed nor removed
-   */
-  deleteLeft(gid: string): boolean {
-    return this.#remover.deleteLeft(gid);
-  }
-
-  /**
-   * Removes downloads, finished or not, into the trash or for good.
-   *
-   * @returns the removed downloads, and the argument for `undoRemove` unless they were removed for
-   *   good
-   * @throws MillraceError `no-such-download`; `wrong-state` if a file to be deleted is not the file
-   *   that was downloaded. Nothing is removed then
-   */
-  removeAll(what: Removing): Promise<{ gids: string[]; undo?: string }> {
-    return this.#remover.remove(what);
-  }
-
-  /**
-   * Restores the downloads of a removal.
-   *
-   * @param id undefined: the last removal
-   * @returns gids of the restored downloads
-   * @throws MillraceError `wrong-state` if none of them is in the trash, `queue-full`
-   */
-  undoRemove(id?: string): Promise<string[]> {
-    return this.#remover.undo(id);
-  }
-
   /** The removed downloads. */
   get trash(): Trash {
-    return this.#remover.trash;
-  }
-
-  /** Brings removed downloads back from the trash. @throws MillraceError `queue-full` */
-  restore(gids: readonly string[]): Promise<string[]> {
-    return this.#remover.restore(gids);
+    return this.remover.trash;
   }
 
   /**
@@ -327,27 +241,9 @@ export class Manager {
     return this.#records.forget(gid);
   }
 
-  /** Same as `Remover.forgetFinished`. */
-  forgetFinished(
-    states: readonly FinishedState[] | undefined,
-    before?: Millis,
-  ): { gids: string[]; undo?: string } {
-    return this.#remover.forgetFinished(states, before);
-  }
-
   /** Writes a note into a download's log, and tells listeners. */
   note(gid: string, note: Note): void {
     this.#records.emit({ kind: 'note', gid, ...note });
-  }
-
-  /** Same as `Changes.change`. */
-  change(gid: string, wanted: Change): void {
-    this.changes.change(gid, wanted);
-  }
-
-  /** Same as `Changes.repair`. */
-  repair(gid: string): void {
-    this.changes.repair(gid);
   }
 
   /** Sets the limits for all downloads. */
@@ -361,17 +257,7 @@ export class Manager {
     this.trash.sweep();
     this.#after.look();
     this.whenDone.look();
-    this.#queueRunner.tick();
+    this.queueRunner.tick();
     this.#records.emit({ kind: 'settings' });
-  }
-
-  #chore(work: Promise<unknown>): void {
-    const kept = work
-      .then(() => {})
-      .catch(() => {
-        // A partial file that cannot be deleted is no reason to end the daemon.
-      })
-      .finally(() => this.#chores.delete(kept));
-    this.#chores.add(kept);
   }
 }

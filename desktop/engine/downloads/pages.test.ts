@@ -1,10 +1,8 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { serveHttp } from '@millrace/shared/node/testing/http-server';
 import { FakeDaemon } from '../../testing/fake-daemon.ts';
 import { pageLinks } from './pages.ts';
 
-let base = '';
 /** Called with the path of each request. */
 let asked: string[] = [];
 
@@ -20,7 +18,7 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   '/pub/sub/deep/': ['c.iso'],
 };
 
-const server = createServer((request, response) => {
+const server = serveHttp((request, response) => {
   const path = request.url ?? '';
   asked.push(path);
   const html = { 'content-type': 'text/html; charset=utf-8' };
@@ -49,14 +47,6 @@ const server = createServer((request, response) => {
 });
 
 let daemon: FakeDaemon;
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
 beforeEach(() => {
   daemon = new FakeDaemon();
   asked = [];
@@ -64,11 +54,11 @@ beforeEach(() => {
 afterEach(() => daemon.remove());
 
 const read = (path: string, depth = 0, ms?: number) =>
-  pageLinks(daemon.manager, { urls: [base + path] }, depth, ms);
+  pageLinks(daemon.manager, { urls: [server.url + path] }, depth, ms);
 
 test('a listing has its files, also after a redirect, and nothing is added', async () => {
   const page = await read('/moved');
-  expect(page).toMatchObject({ url: `${base}/pub/`, listing: true, folders: 3, unread: [] });
+  expect(page).toMatchObject({ url: `${server.url}/pub/`, listing: true, folders: 3, unread: [] });
   expect(
     page.links.map(({ name, category, size, wanted }) => [name, category, size, wanted]),
   ).toEqual([
@@ -84,19 +74,19 @@ test('folders are looked into on demand, and those that fail or lead elsewhere a
   expect(page.links.map(({ name, folder }) => `${folder}|${name}`)).toEqual([
     ...['|a.iso', '|notes', 'sub|b.zip', 'sub/deep|c.iso'],
   ]);
-  expect(page.unread).toEqual([{ url: `${base}/pub/gone/`, code: 'origin-not-found' }]);
+  expect(page.unread).toEqual([{ url: `${server.url}/pub/gone/`, code: 'origin-not-found' }]);
   expect((await read('/pub/', 1)).links.map(({ name }) => name)).toEqual([
     ...['a.iso', 'notes', 'b.zip'],
   ]);
 });
 
 test('of another page, links of known kinds are wanted, and earlier downloads are told', async () => {
-  daemon.manager.add({ urls: [`${base}/a.iso`], paused: true });
+  daemon.manager.add({ urls: [`${server.url}/a.iso`], paused: true });
   const page = await read('/');
   expect(page.listing).toBe(false);
   expect(page.links.map(({ url, wanted, duplicate }) => [url, wanted, duplicate?.same])).toEqual([
-    [`${base}/a.iso`, true, 'url'],
-    [`${base}/about`, false, undefined],
+    [`${server.url}/a.iso`, true, 'url'],
+    [`${server.url}/about`, false, undefined],
     ['https://m.example/c.zip', true, undefined],
   ]);
 });

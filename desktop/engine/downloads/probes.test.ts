@@ -1,15 +1,13 @@
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { serveHttp } from '@millrace/shared/node/testing/http-server';
 import { FakeDaemon } from '../../testing/fake-daemon.ts';
 import { probeLinks } from './probes.ts';
 
 const BODY = Buffer.alloc(500, 7);
-let base = '';
 
-const server = createServer((request, response) => {
+const server = serveHttp((request, response) => {
   const kind = request.url?.split('?')[1];
   if (kind === 'held') return;
   if (kind === 'none') return void response.writeHead(404).end();
@@ -25,14 +23,6 @@ const server = createServer((request, response) => {
 });
 
 let daemon: FakeDaemon;
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
 beforeEach(() => {
   daemon = new FakeDaemon();
 });
@@ -41,7 +31,7 @@ afterEach(() => daemon.remove());
 const probe = (...paths: string[]) =>
   probeLinks(
     daemon.manager,
-    paths.map((path) => ({ urls: [base + path] })),
+    paths.map((path) => ({ urls: [server.url + path] })),
   );
 
 test('servers say what the files are, each in its place, and failures are told apart', async () => {
@@ -64,7 +54,7 @@ test('servers say what the files are, each in its place, and failures are told a
 });
 
 test('a file of that name and length is found in the folder and in the list', async () => {
-  const { dir } = daemon.manager.draft({ urls: [`${base}/a.zip`] }).request;
+  const { dir } = daemon.manager.draft({ urls: [`${server.url}/a.zip`] }).request;
   writeFileSync(join(dir, 'a.zip'), BODY);
   writeFileSync(join(dir, 'b.zip'), BODY.subarray(1));
   const ended = { state: 'complete', createdAt: 1, finishedAt: 1, length: 500 } as const;
@@ -74,6 +64,6 @@ test('a file of that name and length is found in the folder and in the list', as
 });
 
 test('a server that is silent ends with the time of the call', async () => {
-  const found = probeLinks(daemon.manager, [{ urls: [`${base}/a?held`] }], { ms: 300 });
+  const found = probeLinks(daemon.manager, [{ urls: [`${server.url}/a?held`] }], { ms: 300 });
   expect(await found).toEqual([{ resumable: false, problem: 'origin-timeout' }]);
 });

@@ -1,9 +1,8 @@
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { formatEntry, formatHeader } from '@millrace/shared/download/journal/journal';
+import { serveHttp } from '@millrace/shared/node/testing/http-server';
 import { FakeDaemon, LENGTH, until } from '../../testing/fake-daemon.ts';
 import { DATA_SUFFIX, JOURNAL_SUFFIX } from '../files/partial-names.ts';
 import { proveLink } from '../sources/link-proof.ts';
@@ -14,12 +13,11 @@ const WRONG = Buffer.from(RIGHT).fill(9, 300, 301);
 /** Number of bytes that the earlier download holds: the wrong byte is among them. */
 const HELD = 400;
 
-let port = 0;
 /** Fields of each request that the server got. */
 const got: Record<string, unknown>[] = [];
 
 /** Serves the right file, a wrong one of its length, one without ranges, and refusals. */
-const server = createServer((request, response) => {
+const server = serveHttp((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://a');
   got.push({ url: request.url, ...request.headers });
   const kind = searchParams.get('kind');
@@ -36,16 +34,8 @@ const server = createServer((request, response) => {
 });
 
 let daemon: FakeDaemon;
-const link = (kind: string, name = 'a.bin') => `http://127.0.0.1:${port}/${name}?kind=${kind}`;
+const link = (kind: string, name = 'a.bin') => `${server.url}/${name}?kind=${kind}`;
 
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  port = (server.address() as AddressInfo).port;
-});
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
 beforeEach(() => {
   got.length = 0;
   daemon = new FakeDaemon((request, begun, signal) =>
@@ -91,8 +81,8 @@ describe('an added link', () => {
   test('of a paused download starts it, unless it is to be added paused', async () => {
     const { gid, run } = await daemon.run('a', { file: 'a.bin' });
     run.storedBytes = HELD;
-    daemon.manager.pause(gid);
-    await until(() => daemon.manager.finished(gid) === undefined);
+    daemon.manager.line.pause(gid);
+    await until(() => daemon.manager.queueRunner.finished(gid) === undefined);
     const paused = await add({ urls: [link('right')], paused: true });
     expect(paused).toMatchObject({ renewed: true, record: { gid, state: 'paused' } });
     expect(await add({ urls: [link('right')] })).toMatchObject({ renewed: true, record: { gid } });
@@ -160,7 +150,7 @@ describe('an added link', () => {
     const asked = { urls: [link('right')] };
     const plan = await daemon.manager.renewals.plan(asked);
     expect(plan).toEqual({ kind: 'renews', gid });
-    await daemon.manager.removeAll({
+    await daemon.manager.remover.remove({
       gids: [gid],
       ...{ forget: true, deletePartial: true, deleteFile: false, now: true },
     });

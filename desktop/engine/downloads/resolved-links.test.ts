@@ -1,11 +1,10 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { formatEntry, formatHeader } from '@millrace/shared/download/journal/journal';
+import { serveHttp } from '@millrace/shared/node/testing/http-server';
 import { FakeDaemon, type FakeRun, LENGTH, T0, until } from '../../testing/fake-daemon.ts';
 import { DATA_SUFFIX, JOURNAL_SUFFIX } from '../files/partial-names.ts';
 import { setResolver } from '../resolvers/resolver-list.ts';
@@ -19,8 +18,7 @@ const WRONG = Buffer.from(RIGHT).fill(9, 300, 301);
 /** Bytes that a failed run leaves. */
 const HELD = 400;
 
-let base = '';
-const server = createServer((request, response) => {
+const server = serveHttp((request, response) => {
   const { searchParams } = new URL(request.url ?? '', 'http://a');
   const body = searchParams.get('kind') === 'wrong' ? WRONG : RIGHT;
   const [, start = 0, last = body.length - 1] =
@@ -33,14 +31,6 @@ const server = createServer((request, response) => {
 let state: string;
 let daemon: FakeDaemon;
 
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
 beforeEach(async () => {
   state = mkdtempSync(join(tmpdir(), 'millrace-resolvers-'));
   daemon = new FakeDaemon(
@@ -66,7 +56,7 @@ afterEach(async () => {
   rmSync(state, { recursive: true });
 });
 
-const link = (kind: string) => `${base}/${kind}?kind=${kind}`;
+const link = (kind: string) => `${server.url}/${kind}?kind=${kind}`;
 const asked = () => readFileSync(join(state, 'asked'), 'utf8').length;
 
 function answers(...lines: object[]): void {
@@ -89,7 +79,7 @@ const runs = async (count: number): Promise<FakeRun> => {
 
 /** Adds a page, and lets its run fail after some bytes because the link has expired. */
 async function expired(more: Partial<AskedDownload> = {}): Promise<string> {
-  const gid = await add({ urls: [`${base}/page`], ...more });
+  const gid = await add({ urls: [`${server.url}/page`], ...more });
   const run = await runs(1);
   await until(() => daemon.manager.get(gid).path !== undefined);
   run.storedBytes = HELD;
@@ -103,40 +93,42 @@ async function expired(more: Partial<AskedDownload> = {}): Promise<string> {
 
 describe('a page that a resolver knows', () => {
   test('becomes a download of its file, with name, length, fields and category of that', async () => {
-    const headers = { Referer: `${base}/page` };
+    const headers = { Referer: `${server.url}/page` };
     answers({ urls: [link('first')], name: 'a.zip', length: LENGTH, headers });
-    const gid = await add({ urls: [`${base}/page`], headers: { cookie: 'mine=1' } });
+    const gid = await add({ urls: [`${server.url}/page`], headers: { cookie: 'mine=1' } });
     const { request } = await runs(1);
     expect(request).toMatchObject({
       urls: [link('first')],
       file: 'a.zip',
       length: LENGTH,
-      headers: { referer: `${base}/page`, cookie: 'mine=1' },
+      headers: { referer: `${server.url}/page`, cookie: 'mine=1' },
     });
     expect(daemon.manager.get(gid)).toMatchObject({
       category: 'archives',
-      options: { resolved: { by: 'own', url: `${base}/page` } },
+      options: { resolved: { by: 'own', url: `${server.url}/page` } },
     });
   });
 
   test('is taken as it is for callers of other machines, and with no resolver wanted', async () => {
     answers({ urls: [link('first')] });
-    await add({ urls: [`${base}/page`] }, false);
-    await add({ urls: [`${base}/page`], resolver: false });
+    await add({ urls: [`${server.url}/page`] }, false);
+    await add({ urls: [`${server.url}/page`], resolver: false });
     await runs(2);
     expect(daemon.runs.map(({ request }) => request.urls)).toEqual([
-      [`${base}/page`],
-      [`${base}/page`],
+      [`${server.url}/page`],
+      [`${server.url}/page`],
     ]);
   });
 
   test('is looked at before it is added, with the resolver’s name and words', async () => {
     answers({ urls: [link('first')], name: 'a.zip', note: '360p' });
-    const pages = [{ urls: [`${base}/page`] }];
+    const pages = [{ urls: [`${server.url}/page`] }];
     const own = await probeLinks(daemon.manager, pages, { isOwn: true });
     expect(own).toMatchObject([{ resolver: 'own', said: '360p', name: 'a.zip', length: LENGTH }]);
     answers({ error: 'it is private' });
-    const other = await probeLinks(daemon.manager, [{ urls: [`${base}/p`] }], { isOwn: true });
+    const other = await probeLinks(daemon.manager, [{ urls: [`${server.url}/p`] }], {
+      isOwn: true,
+    });
     expect(other).toMatchObject([{ problem: 'resolver-refused', said: 'own: it is private' }]);
   });
 });
@@ -170,7 +162,7 @@ describe('a link that a resolver had found and that has expired', () => {
     });
     expect(daemon.runs).toHaveLength(1);
     // The user tries again: the resolver is asked first.
-    daemon.manager.retry(gid);
+    daemon.manager.line.retry(gid);
     await until(() => asked() === 3);
   });
 
@@ -181,7 +173,7 @@ describe('a link that a resolver had found and that has expired', () => {
     await until(() => daemon.manager.get(gid).state === 'error');
     expect(daemon.manager.get(gid).error?.code).toBe('origin-denied');
     expect(asked()).toBe(3);
-    daemon.manager.retry(gid);
+    daemon.manager.line.retry(gid);
     await runs(4);
     expect(asked()).toBe(4);
   });
@@ -189,18 +181,18 @@ describe('a link that a resolver had found and that has expired', () => {
   test('is found anew before the run if the answer had said when it expires, also after a restart', async () => {
     const first = { urls: [link('first')], name: 'a.bin', expires: T0 / 1000 + 60 };
     answers(first, { urls: [link('second')] });
-    const gid = await add({ urls: [`${base}/page`], paused: true });
+    const gid = await add({ urls: [`${server.url}/page`], paused: true });
     await daemon.shut();
     daemon.now = T0 + 60_000;
     daemon.open();
-    daemon.manager.resume(gid);
+    daemon.manager.line.resume(gid);
     expect((await runs(1)).request.urls).toEqual([link('second')]);
     expect(asked()).toBe(2);
   });
 
   test('is the user’s own once they have given another one', async () => {
     answers({ urls: [link('first')], name: 'a.bin' });
-    const gid = await add({ urls: [`${base}/page`], paused: true });
+    const gid = await add({ urls: [`${server.url}/page`], paused: true });
     daemon.manager.changes.replaceUrl(gid, link('mine'));
     expect(daemon.manager.get(gid).options.resolved).toBeUndefined();
   });
@@ -214,10 +206,10 @@ describe('a link that a resolver had found and that has expired', () => {
 
   test('is not asked about any more once the download is paused', async () => {
     answers({ urls: [link('first')], name: 'a.bin' });
-    const gid = await add({ urls: [`${base}/page`] });
+    const gid = await add({ urls: [`${server.url}/page`] });
     const run = await runs(1);
     daemon.manager.listen((event) => {
-      if (event.kind === 'note' && event.note === 'resolves-again') daemon.manager.pause(gid);
+      if (event.kind === 'note' && event.note === 'resolves-again') daemon.manager.line.pause(gid);
     });
     await run.fail(new MillraceError('origin-gone'));
     await until(() => daemon.manager.get(gid).state === 'paused');

@@ -49,7 +49,7 @@ export class Streams {
    *   download's own error if it fails before its file is known
    */
   async open(gid: string): Promise<string> {
-    await this.#manager.begun(gid);
+    await this.#manager.queueRunner.begun(gid);
     const { download, finished, of } = this.#source(gid);
     const present = this.#served.get(gid);
     if (present?.of === of) return (await present.stream).url;
@@ -72,7 +72,7 @@ export class Streams {
   /** Finds the data to serve. @returns `of` stays the same object as long as the stream is valid */
   #source(gid: string) {
     const run = this.#manager.running(gid);
-    const finished = this.#manager.finished(gid);
+    const finished = this.#manager.queueRunner.finished(gid);
     if (run !== undefined && finished !== undefined) return { download: run, finished, of: run };
     const { state, path, length } = this.#manager.get(gid);
     if (state !== 'complete' || path === undefined) {

@@ -40,7 +40,7 @@ describe('an offer', () => {
     expect(stage.asked).toHaveLength(1);
     const gid = stage.offers.commit(FIRST);
     expect(stage.offers.commit(FIRST)).toBe(gid);
-    stage.daemon.manager.change(gid, { priority: 3 });
+    stage.daemon.manager.changes.change(gid, { priority: 3 });
     await stage.reopen();
     expect(stage.offers.commit(FIRST)).toBe(gid);
     await stage.offers.offer(offerOf(1));

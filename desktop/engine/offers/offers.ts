@@ -144,11 +144,11 @@ export class Offers {
     const { state, options } = manager.get(gid);
     if (state === 'complete') return;
     if (options.renewedAt !== undefined) {
-      manager.pause(gid);
+      manager.line.pause(gid);
       return;
     }
     const how = { deletePartial: true, deleteFile: false, forget: true, now: true };
-    await manager.removeAll({ gids: [gid], ...how });
+    await manager.remover.remove({ gids: [gid], ...how });
   }
 
   state(handOff: string): NativeOfferState {

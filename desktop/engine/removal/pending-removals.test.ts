@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => daemon.remove());
 
 const removing = (gids: readonly string[], more: object = {}) =>
-  daemon.manager.removeAll({
+  daemon.manager.remover.remove({
     gids,
     deletePartial: true,
     deleteFile: false,
@@ -22,7 +22,7 @@ const removing = (gids: readonly string[], more: object = {}) =>
     ...more,
   });
 const state = (gid: string) => daemon.manager.get(gid).state;
-const undo = (id: string | undefined) => daemon.manager.undoRemove(id as string);
+const undo = (id: string | undefined) => daemon.manager.remover.undo(id as string);
 
 describe('undoing a removal', () => {
   test('puts downloads back at their places in the queue, with their progress', async () => {
@@ -73,8 +73,8 @@ describe('undoing a removal', () => {
   test('without an id brings back one removal at a time, the last one first', async () => {
     const gids = ['one', 'two', 'three'].map((name) => daemon.add(name, { paused: true }));
     for (const gid of gids) await removing([gid], { forget: true });
-    for (const gid of gids.toReversed()) expect(await daemon.manager.undoRemove()).toEqual([gid]);
-    await expect(daemon.manager.undoRemove()).rejects.toThrow(/nothing to undo/);
+    for (const gid of gids.toReversed()) expect(await daemon.manager.remover.undo()).toEqual([gid]);
+    await expect(daemon.manager.remover.undo()).rejects.toThrow(/nothing to undo/);
   });
 
   test('brings back a history that was cleared', async () => {
@@ -82,7 +82,7 @@ describe('undoing a removal', () => {
     writeFileSync(run.path, 'x'.repeat(LENGTH));
     await run.complete();
     await until(() => state(gid) === 'complete');
-    const { gids, undo: id } = daemon.manager.forgetFinished(['complete']);
+    const { gids, undo: id } = daemon.manager.remover.forgetFinished(['complete']);
     expect(gids).toEqual([gid]);
     expect(await undo(id)).toEqual([gid]);
     expect(state(gid)).toBe('complete');
@@ -93,7 +93,7 @@ describe('undoing a removal', () => {
     run.storedBytes = 300;
     const { undo: id } = await removing([gid]);
     expect(state(gid)).toBe('removed');
-    daemon.manager.retry(gid);
+    daemon.manager.line.retry(gid);
     await until(() => state(gid) !== 'removed');
     expect(daemon.manager.get(gid).storedBytes).toBe(300);
     await expect(undo(id)).rejects.toThrow(/nothing to undo/);
@@ -150,7 +150,7 @@ describe('the data of a removed download', () => {
     const [one, two] = [daemon.add('one', { paused: true }), daemon.add('two', { paused: true })];
     await removing([one, two], { forget: true });
     expect(await daemon.manager.trash.delete([one])).toEqual({ count: 1, bytes: 0 });
-    expect(await daemon.manager.undoRemove()).toEqual([two]);
+    expect(await daemon.manager.remover.undo()).toEqual([two]);
   });
 
   test('is not kept if the trash is switched off', async () => {

@@ -2,6 +2,7 @@
 
 import { rm, stat } from 'node:fs/promises';
 import { readList } from '@millrace/shared/schema/read';
+import { Chores } from '../queue/chores.ts';
 import type { Left } from '../queue/contract.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import type { SettingStore } from '../store/small-stores.ts';
@@ -27,7 +28,7 @@ const SETTING = 'removals';
 
 export class PendingRemovals {
   readonly #options: RemovalsOptions;
-  readonly #working = new Set<Promise<void>>();
+  readonly #chores = new Chores();
 
   constructor(options: RemovalsOptions) {
     this.#options = options;
@@ -49,7 +50,7 @@ export class PendingRemovals {
 
   /** Resolves when all work under way is done. */
   async close(): Promise<void> {
-    await Promise.all(this.#working);
+    await this.#chores.done();
   }
 
   /**
@@ -63,14 +64,7 @@ export class PendingRemovals {
 
   /** Tracks work in the background, so that `close` waits for it. */
   work(work: Promise<unknown>): Promise<void> {
-    const kept = work
-      .then(() => {})
-      .catch(() => {
-        // A file that cannot be deleted must not end the daemon.
-      })
-      .finally(() => this.#working.delete(kept));
-    this.#working.add(kept);
-    return kept;
+    return this.#chores.add(work);
   }
 
   async #deleteOne({ leftover, stopped }: Removed): Promise<void> {

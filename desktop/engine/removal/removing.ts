@@ -98,6 +98,7 @@ export class Remover {
     const gone = deletePartial ? { path: undefined, storedBytes: 0 } : {};
     this.#records.finish(gid, 'removed', this.#now(), { error: undefined, ...gone });
     this.#records.emit({ kind: 'stopped', gid });
+    this.#queueRunner.tick();
     return true;
   }
 
@@ -152,7 +153,7 @@ export class Remover {
    */
   forgetFinished(
     states: readonly FinishedState[] | undefined,
-    before: Millis | undefined,
+    before?: Millis,
   ): { gids: string[]; undo?: string } {
     const { store } = this.#records;
     const undo = randomBytes(9).toString('base64url');

@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
+import { serveHttp } from '@millrace/shared/node/testing/http-server';
 import { lookAtUrl } from './url-source.ts';
 
 /** Fields of the next answers, and the length of the file. */
 let fields: Record<string, string> = {};
 let bytes = 1000;
-const server = createServer((_req, res) => {
+const server = serveHttp((_req, res) => {
   if (bytes === 0) {
     res.writeHead(416, { 'content-range': 'bytes */0' }).end();
     return;
@@ -16,15 +14,9 @@ const server = createServer((_req, res) => {
   res.writeHead(206, { ...fields, 'content-range': `bytes 0-0/${bytes}`, 'content-length': '1' });
   res.end('x');
 });
-beforeAll(async () => {
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-});
-afterAll(() => {
-  server.close();
-});
 
 const look = () => {
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a%20b.iso?x=1`;
+  const url = `${server.url}/a%20b.iso?x=1`;
   return lookAtUrl(url, new AbortController().signal);
 };
 

@@ -20,8 +20,8 @@ describe('the log of a download', () => {
   test('lists the events of a download in order', async () => {
     const { gid, run } = await daemon.run('one');
     run.note('something worth knowing');
-    daemon.manager.pause(gid);
-    daemon.manager.resume(gid);
+    daemon.manager.line.pause(gid);
+    daemon.manager.line.resume(gid);
     await until(() => daemon.runs.length === 2);
     await daemon.runs[1]?.fail(new MillraceError('origin-busy', 'not now'));
     await until(() => daemon.manager.get(gid).state === 'waiting');
@@ -65,7 +65,7 @@ describe('the log of a download', () => {
     expect(map.by.slice(5)).toEqual([-1, -1, -1, -1, -1]);
     expect(sources).toMatchObject([{ label: 'a.example', connections: 0, share: 1, rttMs: 12.3 }]);
     expect(log.at(-1)).toMatchObject({ event: 'failed', code: 'origin-gone' });
-    daemon.manager.retry(gid);
+    daemon.manager.line.retry(gid);
     await until(() => daemon.runs.length === 2);
     expect(events(gid).slice(-3)).toEqual(['restored', 'started', 'phase']);
   });

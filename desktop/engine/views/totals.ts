@@ -50,7 +50,7 @@ function whenDoneOf({ whenDone: { view } }: Manager): Totals['whenDone'] {
 
 /** Returns the schedule's current effect. */
 export function scheduleNow(manager: Manager): Totals['schedule'] {
-  const { effect, nextChangeAt } = manager.schedule();
+  const { effect, nextChangeAt } = manager.queueRunner.schedule();
   return {
     now: typeof effect === 'number' ? 'limit' : effect,
     limit: typeof effect === 'number' ? effect : undefined,

@@ -151,17 +151,17 @@ function expanded(uris: readonly string[], options: Aria2Options): string[] {
 function stateMethods(manager: Manager): [string, Method][] {
   const remove: Method = (params) => {
     const { gid } = find(manager, params);
-    if (manager.remove(gid, true)) return gid;
+    if (manager.remover.end(gid, true)) return gid;
     throw aria2Error(`Active Download not found for GID#${gid}`);
   };
   const pause: Method = (params) => {
     const { gid } = find(manager, params);
-    if (manager.pause(gid)) return gid;
+    if (manager.line.pause(gid)) return gid;
     throw aria2Error(`GID#${gid} cannot be paused now`);
   };
   const pauseAll: Method = () => {
     manager.atOnce(() => {
-      for (const { gid } of manager.unfinished()) manager.pause(gid);
+      for (const { gid } of manager.unfinished()) manager.line.pause(gid);
     });
     return 'OK';
   };
@@ -176,7 +176,7 @@ function stateMethods(manager: Manager): [string, Method][] {
       'aria2.unpause',
       (params) => {
         const { gid } = find(manager, params);
-        if (manager.resume(gid)) return gid;
+        if (manager.line.resume(gid)) return gid;
         throw aria2Error(`GID#${gid} cannot be unpaused now`);
       },
     ],
@@ -184,7 +184,7 @@ function stateMethods(manager: Manager): [string, Method][] {
       'aria2.unpauseAll',
       () => {
         manager.atOnce(() => {
-          for (const { gid } of manager.unfinished()) manager.resume(gid);
+          for (const { gid } of manager.unfinished()) manager.line.resume(gid);
         });
         return 'OK';
       },
@@ -202,7 +202,7 @@ function orderMethods(manager: Manager): [string, Method][] {
         const how = { POS_SET: 'set', POS_CUR: 'current', POS_END: 'end' } as const;
         const way = text(params, 2);
         if (!Object.hasOwn(how, way)) throw aria2Error('Illegal argument.');
-        const place = manager.move(gid, integer(params, 1), how[way as keyof typeof how]);
+        const place = manager.line.move(gid, integer(params, 1), how[way as keyof typeof how]);
         if (place < 0) throw aria2Error(`GID#${gid} not found in the waiting queue.`);
         return place;
       },
@@ -245,7 +245,7 @@ function resultMethods(manager: Manager): [string, Method][] {
     [
       'aria2.purgeDownloadResult',
       () => {
-        manager.forgetFinished(undefined);
+        manager.remover.forgetFinished(undefined);
         return 'OK';
       },
     ],

@@ -44,7 +44,7 @@ export function optionMethods(manager: Manager): [string, Method][] {
             ? {}
             : { limit: sizeOf(given['max-download-limit']) || null };
         const meant = toChange(withPartners(manager, gid, given));
-        inAria2sWords(() => manager.change(gid, { ...meant, ...limit, aria2: given }));
+        inAria2sWords(() => manager.changes.change(gid, { ...meant, ...limit, aria2: given }));
         noteWithoutEffect(manager, gid, params[1]);
         return 'OK';
       },

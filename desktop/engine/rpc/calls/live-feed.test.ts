@@ -180,7 +180,7 @@ test('forgotten downloads, notes and settings are sent', async () => {
   const sent = page.take();
   expect(sent.flatMap(({ notes = [] }) => notes)).toEqual([{ gid, text: 'by the way' }]);
   expect(sent.find(({ settings }) => settings !== undefined)?.settings?.limits.concurrent).toBe(3);
-  await daemon.manager.removeAll({
+  await daemon.manager.remover.remove({
     gids: [gid],
     deletePartial: true,
     deleteFile: false,

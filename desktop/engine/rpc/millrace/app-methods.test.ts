@@ -1,9 +1,7 @@
 /** Methods for the page and the shell, called through a server in this process. */
 
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import {
@@ -22,9 +20,8 @@ import type { LiveUpdate } from '@millrace/shared/bridge/rpc/live-api';
 import type { AppSettings } from '@millrace/shared/bridge/rpc/settings-api';
 import { FILES, SEVERAL_V1, withSeeds } from '@millrace/shared/download/torrent/testing/torrents';
 import { type Answer, agreed } from '@millrace/shared/testing/agreed';
-import { findDaemon, RpcClient } from '../../../client/rpc-client.ts';
 import { FakeRun } from '../../../testing/fake-daemon.ts';
-import { type Daemon, startDaemon } from '../../daemon/daemon.ts';
+import { RpcStage } from '../../../testing/rpc-stage.ts';
 import type { DownloadFactory } from '../../queue/contract.ts';
 
 const METALINK = `<?xml version="1.0" encoding="UTF-8"?>
@@ -42,23 +39,12 @@ const createDownload: DownloadFactory = Object.assign(
   (...given: ConstructorParameters<typeof FakeRun>) => new FakeRun(...given),
   { removePartial: async () => {}, removeJournal: async () => {}, movePartial: async () => 0 },
 );
-let state: string;
-let daemon: Daemon;
-let client: RpcClient;
-
-beforeEach(async () => {
-  state = mkdtempSync(join(tmpdir(), 'millrace-test-'));
-  daemon = await startDaemon({ state, dir: state, port: 0, createDownload });
-  client = await RpcClient.connect(await findDaemon(state));
-});
-afterEach(async () => {
-  client.close();
-  await daemon.close();
-  rmSync(state, { recursive: true, force: true });
-});
+const stage = new RpcStage(createDownload);
+beforeEach(() => stage.begin());
+afterEach(() => stage.end());
 
 const call = async <M extends MethodName>(name: M, params: ParamsOf<M>): Promise<Answer<M>> =>
-  agreed(name, await client.call(name, params));
+  agreed(name, await stage.client.call(name, params));
 const add = (name: string, more: object = {}) =>
   call('millrace.add', { urls: [`http://a.example/${name}`], paused: true, ...more });
 const list = (): Promise<ListPage> => call('millrace.list', {});
@@ -77,7 +63,7 @@ describe('adding', () => {
         url: 'http://a.example/film.mkv',
         name: 'film.mkv',
         category: 'video',
-        dir: join(state, 'Films'),
+        dir: join(stage.state, 'Films'),
         metalink: false,
         exnode: false,
         duplicate: {
@@ -89,7 +75,7 @@ describe('adding', () => {
         },
       },
       {
-        ...{ url: 'http://a.example/list.meta4', name: 'list.meta4', dir: state },
+        ...{ url: 'http://a.example/list.meta4', name: 'list.meta4', dir: stage.state },
         ...{ metalink: true, exnode: false },
       },
     ]);
@@ -151,7 +137,12 @@ describe('adding', () => {
     const torrent = Buffer.from(document).toString('base64');
     const { files } = await call('millrace.readMetalink', { metalink: torrent });
     expect(files).toMatchObject(
-      FILES.map(([name, size], index) => ({ index, name: `folder/${name}`, size, dir: state })),
+      FILES.map(([name, size], index) => ({
+        index,
+        name: `folder/${name}`,
+        size,
+        dir: stage.state,
+      })),
     );
     const mirrors = ['http://10.0.0.1/z/'];
     const some = { metalink: torrent, only: [0, 2], mirrors, paused: true };
@@ -160,7 +151,7 @@ describe('adding', () => {
     expect(details.map(({ urls, dir }) => ({ urls, dir }))).toEqual(
       ['a.bin', 'z.bin'].map((name) => ({
         urls: [...mirrors, ...seeds].map((url) => `${url}folder/${name}`),
-        dir: state,
+        dir: stage.state,
       })),
     );
     const without = { metalink: Buffer.from(SEVERAL_V1.document).toString('base64') };
@@ -181,7 +172,7 @@ describe('adding', () => {
     await call('millrace.addEdge', { url: 'edge.example:3125' });
     const usual = await add('usual', { useEdges: true });
     const own = await add('own', { proxy: 'direct', connections: 5, edges: [], useEdges: true });
-    const requestOf = ({ gid }: { gid: string }) => daemon.manager.get(gid).request;
+    const requestOf = ({ gid }: { gid: string }) => stage.daemon.manager.get(gid).request;
     expect(requestOf(usual)).toMatchObject({
       proxy: 'http://p.example:3128',
       connections: 3,
@@ -224,15 +215,19 @@ describe('many downloads at once', () => {
 describe('settings', () => {
   test('are read and changed as a whole, and an invalid change changes nothing', async () => {
     const before: AppSettings = await call('millrace.getSettings', {});
-    expect(before).toMatchObject({ dir: state, limits: { limit: null, perHost: null }, edges: [] });
+    expect(before).toMatchObject({
+      dir: stage.state,
+      limits: { limit: null, perHost: null },
+      edges: [],
+    });
     const windows = [{ days: ['mon' as const], from: '08:00', to: '18:00', limit: 1000 }];
     const after = await call('millrace.setSettings', {
       limits: { limit: 5000 },
       windows,
-      dir: join(state, 'elsewhere'),
+      dir: join(stage.state, 'elsewhere'),
     });
     expect(after).toMatchObject({
-      dir: join(state, 'elsewhere'),
+      dir: join(stage.state, 'elsewhere'),
       limits: { limit: 5000, concurrent: before.limits.concurrent },
       windows,
     });
@@ -243,16 +238,16 @@ describe('settings', () => {
       { language: 'no such language' },
       { nonsense: true },
     ]) {
-      await expect(client.call('millrace.setSettings', wrong)).rejects.toThrow();
+      await expect(stage.client.call('millrace.setSettings', wrong)).rejects.toThrow();
     }
     expect(await call('millrace.getSettings', {})).toEqual(after);
-    expect(await call('millrace.setSettings', { dir: null })).toMatchObject({ dir: state });
+    expect(await call('millrace.setSettings', { dir: null })).toMatchObject({ dir: stage.state });
   });
 
   test('changed by one client are sent to all clients that watch', async () => {
     const updates: LiveUpdate[] = [];
     const told = new Promise<void>((resolve) => {
-      client.onNotification((method, [update]) => {
+      stage.client.onNotification((method, [update]) => {
         if (method !== 'millrace.onUpdate') return;
         updates.push(update as LiveUpdate);
         if (updates.at(-1)?.settings !== undefined) resolve();
@@ -270,7 +265,7 @@ describe('system.listNotifications', () => {
   test('names every notification that a client gets, live updates included', async () => {
     const received = new Set<string>();
     const both = new Promise<void>((resolve) => {
-      client.onNotification((method) => {
+      stage.client.onNotification((method) => {
         received.add(method);
         if (received.has('millrace.onChange') && received.has('millrace.onUpdate')) resolve();
       });
@@ -279,17 +274,17 @@ describe('system.listNotifications', () => {
     await call('millrace.watch', {});
     await add('one');
     await both;
-    const listed = await client.callList<string[]>('system.listNotifications');
+    const listed = await stage.client.callList<string[]>('system.listNotifications');
     expect(listed).toEqual(expect.arrayContaining([...received]));
   });
 });
 
 describe('rpc.discover', () => {
   test('returns the contract, whose methods are all served', async () => {
-    const document = await client.callList<OpenRpc>('rpc.discover');
+    const document = await stage.client.callList<OpenRpc>('rpc.discover');
     expect(document).toMatchObject({ openrpc: '1.3.2', info: { title: 'Millrace' } });
     expect(document.methods.map(({ name }) => name)).toEqual(Object.keys(CONTRACT));
-    const served = await client.callList<string[]>('system.listMethods');
+    const served = await stage.client.callList<string[]>('system.listMethods');
     expect(served).toEqual(expect.arrayContaining(Object.keys(CONTRACT)));
     const trash = document.methods.find(({ name }) => name === 'millrace.trash');
     expect(trash?.params).toContainEqual({

@@ -124,7 +124,7 @@ function downloadMethods({ manager, streams }: MillraceOptions): [string, Method
   return methodsOf(DOWNLOAD_ROWS, {
     'millrace.change': ({ gid: one, ...rest }) => {
       const full = manager.get(one).gid;
-      manager.change(full, rest as never);
+      manager.changes.change(full, rest as never);
       return viewOf(manager, manager.get(full));
     },
     'millrace.changeMany': ({ gids, retry = false, ...change }) => {
@@ -138,18 +138,18 @@ function downloadMethods({ manager, streams }: MillraceOptions): [string, Method
         );
       manager.atOnce(() => {
         for (const one of full) {
-          if (retry) manager.retry(one.gid);
-          manager.change(one.gid, change as never);
+          if (retry) manager.line.retry(one.gid);
+          manager.changes.change(one.gid, change as never);
         }
       });
       return { gids: full.map((one) => one.gid) };
     },
-    'millrace.pause': (p) => each(p.gids, (one) => manager.pause(one)),
-    'millrace.resume': (p) => each(p.gids, (one) => manager.resume(one)),
-    'millrace.retry': (p) => each(p.gids, (one) => manager.retry(one)),
+    'millrace.pause': (p) => each(p.gids, (one) => manager.line.pause(one)),
+    'millrace.resume': (p) => each(p.gids, (one) => manager.line.resume(one)),
+    'millrace.retry': (p) => each(p.gids, (one) => manager.line.retry(one)),
     'millrace.move': (p) => {
       const full = manager.get(p.gid).gid;
-      const position = manager.move(full, p.position, p.how);
+      const position = manager.line.move(full, p.position, p.how);
       if (position < 0) throw new MillraceError('wrong-state', `${full} is not in the queue`);
       return { position };
     },
@@ -159,7 +159,7 @@ function downloadMethods({ manager, streams }: MillraceOptions): [string, Method
         throw new MillraceError('wrong-state', `${before} is not in the queue`);
       }
       const full = p.gids.map((one) => manager.get(one).gid);
-      return { gids: manager.place(full, before) };
+      return { gids: manager.line.place(full, before) };
     },
     'millrace.addUrl': (p) => {
       const record = manager.get(p.gid);
@@ -176,7 +176,7 @@ function downloadMethods({ manager, streams }: MillraceOptions): [string, Method
     },
     'millrace.repair': (p) => {
       const full = manager.get(p.gid).gid;
-      manager.repair(full);
+      manager.changes.repair(full);
       return viewOf(manager, manager.get(full));
     },
     'millrace.stream': async (p) => ({ url: await streams.open(manager.get(p.gid).gid) }),

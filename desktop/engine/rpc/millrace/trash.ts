@@ -11,11 +11,11 @@ import { methodsOf } from './params.ts';
 
 export function trashMethods(manager: Manager): [string, Method][] {
   return methodsOf(TRASH_ROWS, {
-    'millrace.remove': (p) => manager.removeAll(p),
+    'millrace.remove': (p) => manager.remover.remove(p),
     'millrace.removalSummary': (p) => summaryOf(manager, p.gids),
-    'millrace.undoRemove': async (p) => ({ gids: await manager.undoRemove(p.undo) }),
+    'millrace.undoRemove': async (p) => ({ gids: await manager.remover.undo(p.undo) }),
     'millrace.purge': (p) => {
-      const { gids: gone, undo } = manager.forgetFinished(p.status, p.before);
+      const { gids: gone, undo } = manager.remover.forgetFinished(p.status, p.before);
       return { count: gone.length, ...(undo === undefined ? {} : { undo }) };
     },
     'millrace.trash': ({ offset, limit }) => {
@@ -27,7 +27,7 @@ export function trashMethods(manager: Manager): [string, Method][] {
       return { total: count, bytes, items: rows.map((row) => itemOf(row, days)) };
     },
     'millrace.restoreTrash': async (p) => ({
-      gids: await manager.restore(p.gids.map((one) => manager.trash.find(one))),
+      gids: await manager.remover.restore(p.gids.map((one) => manager.trash.find(one))),
     }),
     'millrace.emptyTrash': (p) =>
       manager.trash.delete(

@@ -10,23 +10,19 @@ import { safeFileName } from '@millrace/shared/download/request/file-name';
 import type { EngineCall, EngineMessage, EngineResults } from '../../contract/protocol.ts';
 import { type Offer, type OfferState, TakerError } from '../../contract/taker.ts';
 import { hostOf } from '../../intercept/hosts.ts';
+import { failed, isOfNoUse, resumed } from '../records/failures.ts';
+import { hasPlace, hasRoom, toStart } from '../records/places.ts';
 import {
   added,
   type DownloadRecord,
-  failed,
   fetched,
-  hasPlace,
-  hasRoom,
   hostOf as hostOfRecord,
   isAtBrowser,
-  isOfNoUse,
   paused,
-  resumed,
-  shown,
   takenBy,
-  toStart,
 } from '../records/record.ts';
 import { type EngineRecords, Records } from '../records/records.ts';
+import { shown } from '../records/shown.ts';
 import { Fetching, type FetchingOptions } from './fetching.ts';
 import { Offers } from './offers.ts';
 import { Renewing } from './renewing.ts';

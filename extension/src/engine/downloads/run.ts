@@ -8,7 +8,7 @@ import { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
 import { BlockTransfer } from '@millrace/shared/download/transfer/block-transfer';
 import { SourcePool } from '@millrace/shared/download/transfer/source-pool';
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
-import type { LiveFigures } from '../records/record.ts';
+import type { LiveFigures } from '../records/shown.ts';
 import type { FetchSource } from '../sources/fetch-source.ts';
 import type { HostSlots, SlotHolder } from '../sources/host-slots.ts';
 import { SlotSeats } from '../sources/slot-seats.ts';

@@ -2,7 +2,8 @@
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Save, SavedFile } from '../../contract/protocol.ts';
-import { type DownloadRecord, failed, isAtBrowser, saved } from '../records/record.ts';
+import { failed } from '../records/failures.ts';
+import { type DownloadRecord, isAtBrowser, saved } from '../records/record.ts';
 import type { Records } from '../records/records.ts';
 import type { EngineFiles } from '../storage/files.ts';
 

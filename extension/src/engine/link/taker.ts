@@ -15,8 +15,9 @@ import {
   TakerError,
 } from '../../contract/taker.ts';
 import { Saver } from '../downloads/saver.ts';
-import { isUnfinished, shown, takenBy } from '../records/record.ts';
+import { isUnfinished, takenBy } from '../records/record.ts';
 import { StoredRecords } from '../records/record-database.ts';
+import { shown } from '../records/shown.ts';
 import { EngineClient } from './client.ts';
 import { type EngineHost, OffscreenHost, PageHost } from './link.ts';
 

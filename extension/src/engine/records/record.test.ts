@@ -1,16 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { MillraceError } from '@millrace/shared/base/errors';
-import {
-  type DownloadRecord,
-  failed,
-  hasPlace,
-  MAX_RECORDS,
-  paused,
-  resumed,
-  shown,
-  toForget,
-} from './record.ts';
+import { failed, resumed } from './failures.ts';
+import { hasPlace, MAX_RECORDS, toForget } from './places.ts';
+import { type DownloadRecord, paused } from './record.ts';
 import { lackOfRoom } from './room.ts';
+import { shown } from './shown.ts';
 
 const MIB = 1024 * 1024;
 

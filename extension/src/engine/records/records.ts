@@ -3,7 +3,8 @@
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
-import { type DownloadRecord, toForget } from './record.ts';
+import { toForget } from './places.ts';
+import type { DownloadRecord } from './record.ts';
 
 export interface EngineRecords {
   all(): Promise<readonly DownloadRecord[]>;
