@@ -1,4 +1,4 @@
-/** What all windows of the app have in common: their pages reach nothing but the daemon. */
+/** Settings that all windows of the app have in common: their pages reach nothing but the daemon. */
 
 export const CONFINED = {
   sandbox: true,
