@@ -9,10 +9,12 @@ import type { LaunchRequest } from '@millrace/shared/bridge/page/outside-links';
 import { app, dialog, Menu, type MenuItemConstructorOptions, session } from 'electron';
 import { MemoryFile } from './daemon/memory-file.ts';
 import { startAgain } from './electron/again.ts';
+import type { MiniWindow } from './electron/mini-window.ts';
 import { protectContents, protectSession } from './electron/protect.ts';
 import { MainWindow } from './electron/window.ts';
 import { ICON, SHELL_FILES } from './files.ts';
 import { offerAddress } from './logic/remote-choice.ts';
+import { makeMini } from './mini.ts';
 import { type Words, wordsFor } from './text/words.ts';
 
 /** Chromium's name for the failure of a page that another one has replaced. */
@@ -23,6 +25,7 @@ export class RemoteShell {
   readonly #words: Words;
   readonly #memory: MemoryFile;
   readonly #window: MainWindow;
+  readonly #mini: MiniWindow;
   /** Takes back the setting that names this daemon; undefined if the start has named it. */
   readonly #forget: (() => void) | undefined;
   /** URLs to offer once the page is loaded. */
@@ -44,6 +47,7 @@ export class RemoteShell {
     const sources = {
       origin: () => origin,
       own: pathToFileURL(join(SHELL_FILES, 'pages', '/')).href,
+      onMini: () => this.#mini.show(),
     };
     protectContents(sources);
     if (session.defaultSession) protectSession(session.defaultSession, sources);
@@ -61,6 +65,7 @@ export class RemoteShell {
       mayCall: false,
       onFailure: (error) => void this.#onFailure(error),
     });
+    this.#mini = makeMini(this.#memory, async () => origin);
     const mac = process.platform === 'darwin';
     const menus: MenuItemConstructorOptions[] = [
       ...(mac ? [{ role: 'appMenu' } as const] : []),

@@ -9,7 +9,7 @@ import type {
   ShellPreferences,
 } from '@millrace/shared/bridge/page/shell-api';
 import type { AppSettings } from '@millrace/shared/bridge/rpc/settings-api';
-import { app, dialog, nativeTheme, session, shell } from 'electron';
+import { app, BrowserWindow, dialog, nativeTheme, session, shell } from 'electron';
 import { logFile } from '../local/daemon-launch.ts';
 import { Announcer } from './announcer.ts';
 import type { DaemonLink } from './daemon/daemon-link.ts';
@@ -17,10 +17,12 @@ import { follow } from './daemon/feed.ts';
 import { MemoryFile } from './daemon/memory-file.ts';
 import { type Connected, type DaemonPlace, Supervisor } from './daemon/supervisor.ts';
 import { chooseRemote, startAgain } from './electron/again.ts';
+import { chooseFolder, chooseMetalinks } from './electron/choose.ts';
 import { ClipboardWatch } from './electron/clipboard-watch.ts';
 import { setBrowserHost, setDefaultHandler, setStartAtLogin } from './electron/integration.ts';
 import { serveCalls } from './electron/ipc.ts';
 import { type MenuActions, setAppMenu, trayMenu } from './electron/menu.ts';
+import type { MiniWindow } from './electron/mini-window.ts';
 import { type NotifyText, notify } from './electron/notify.ts';
 import { protectContents, protectSession } from './electron/protect.ts';
 import { watchForUpdates } from './electron/updates.ts';
@@ -30,6 +32,7 @@ import { openFile, showInFolder } from './finished-file.ts';
 import { quitQuestion } from './logic/quit-question.ts';
 import { NOTHING, type Totals, totalsOf } from './logic/totals.ts';
 import type { DaemonState } from './logic/tray-text.ts';
+import { makeMini } from './mini.ts';
 import { offerOf } from './offers.ts';
 import { watchQuitting } from './quitting.ts';
 import { StatusDisplay } from './status-display.ts';
@@ -43,6 +46,7 @@ export class ShellApp {
   readonly #memory: MemoryFile;
   readonly #supervisor: Supervisor;
   readonly #window: MainWindow;
+  readonly #mini: MiniWindow;
   readonly #status: StatusDisplay;
   readonly #announcer: Announcer;
   readonly #clipboard = new ClipboardWatch((urls) => this.#offerCopied(urls));
@@ -68,6 +72,7 @@ export class ShellApp {
     this.#words = wordsFor([app.getLocale()]);
     this.#supervisor = this.#superviseDaemon(place, first);
     this.#window = this.#makeWindow();
+    this.#mini = makeMini(this.#memory, () => this.#pageAddress());
     this.#status = new StatusDisplay({
       trayIcon: TRAY_ICON,
       onTrayClick: () => this.#window.show(),
@@ -111,12 +116,13 @@ export class ShellApp {
 
   readonly #actions: MenuActions = {
     open: () => this.#window.show(),
+    openMini: () => this.#mini.show(),
     command: (command) => this.#tell({ kind: 'command', command }),
     openFile: () => void this.#chooseMetalinks(),
     pauseAll: () => void this.#call('millrace.pause'),
     resumeAll: () => void this.#call('millrace.resume'),
     showLog: () => void shell.openPath(logFile(this.#state)),
-    closeWindow: () => this.#window.browserWindow?.close(),
+    closeWindow: () => BrowserWindow.getFocusedWindow()?.close(),
     quit: () => app.quit(),
   };
 
@@ -155,17 +161,17 @@ export class ShellApp {
   #serve(): void {
     const origin = () => this.#supervisor.origin;
     const own = pathToFileURL(join(SHELL_FILES, 'pages', '/')).href;
-    protectContents({ origin, own });
+    protectContents({ origin, own, onMini: () => this.#mini.show() });
     if (session.defaultSession) protectSession(session.defaultSession, { origin, own });
     serveCalls(
       {
         openFile: (gid) => openFile(this.#supervisor.link, gid, this.#words),
         showInFolder: (gid) => showInFolder(this.#supervisor.link, gid, this.#words),
-        chooseFolder: (start) => this.#chooseFolder(start),
+        chooseFolder: (start) => chooseFolder(start),
         offerFile: (path) => this.#supervisor.link?.call('millrace.offerFile', { path }),
         offerFolder: async () => {
           // The page hears of the folder only what the daemon says of it.
-          const path = await this.#chooseFolder(undefined);
+          const path = await chooseFolder(undefined);
           if (path === null) return undefined;
           return this.#supervisor.link?.call('millrace.offerFile', { path });
         },
@@ -214,7 +220,7 @@ export class ShellApp {
     });
     // This notice also comes while the user looks at the list, where the downloads have stopped.
     if (restarted) this.#notify(this.#words.notice('engineRestarted'), () => this.#window.show());
-    await this.#window.load();
+    await Promise.all([this.#window.load(), this.#mini.load()]);
   }
 
   /** Applies language and theme, which the daemon keeps for the page as well. */
@@ -297,21 +303,9 @@ export class ShellApp {
     return answer;
   }
 
-  async #chooseFolder(start: string | undefined): Promise<string | null> {
-    const { canceled, filePaths } = await dialog.showOpenDialog({
-      properties: ['openDirectory', 'createDirectory'],
-      ...(start === undefined ? {} : { defaultPath: start }),
-    });
-    return canceled ? null : (filePaths[0] ?? null);
-  }
-
   async #chooseMetalinks(): Promise<void> {
-    const extensions = ['meta4', 'metalink', 'torrent', 'exnode'];
-    const { canceled, filePaths } = await dialog.showOpenDialog({
-      properties: ['openFile', 'multiSelections'],
-      filters: [{ name: this.#words.t('metalinkFiles'), extensions }],
-    });
-    if (!canceled) await this.take({ urls: [], files: filePaths, hidden: false }, '/');
+    const files = await chooseMetalinks(this.#words);
+    if (files.length > 0) await this.take({ urls: [], files, hidden: false }, '/');
   }
 
   /** Called when the user closes the window. @returns true to hide it: the app continues */

@@ -3,12 +3,13 @@
 import { existsSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { MINI_PATH } from '@millrace/shared/bridge/page/mini-path';
 
 /** File names with a digest of their content, which therefore never changes. */
 const HASHED = /^\/assets\/[^/]*[-.][A-Za-z0-9_-]{8,}\.[a-z0-9]+$/;
 
 /** Paths at which the page is, whole or as its mini view. */
-const PAGES: ReadonlySet<string> = new Set(['/', '/mini']);
+const PAGES: ReadonlySet<string> = new Set(['/', MINI_PATH]);
 
 const NOT_BUILT = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Millrace</title></head>

@@ -6,6 +6,7 @@ import type { Words } from '../text/words.ts';
 
 export interface MenuActions {
   open(): void;
+  openMini(): void;
   command(command: ShellCommand): void;
   openFile(): void;
   pauseAll(): void;
@@ -56,6 +57,8 @@ export function setAppMenu(words: Words, actions: MenuActions): void {
     {
       label: words.t('view'),
       submenu: [
+        { label: words.t('mini'), accelerator: 'CmdOrCtrl+Shift+M', click: actions.openMini },
+        { type: 'separator' },
         { role: 'resetZoom' },
         { role: 'zoomIn' },
         { role: 'zoomOut' },
@@ -78,6 +81,7 @@ export function trayMenu(text: string, words: Words, actions: MenuActions): Item
     { label: text, enabled: false },
     { type: 'separator' },
     { label: words.t('open'), click: actions.open },
+    { label: words.t('mini'), click: actions.openMini },
     { label: words.t('add'), click: () => actions.command('add') },
     { type: 'separator' },
     { label: words.t('pauseAll'), click: actions.pauseAll },

@@ -3,6 +3,7 @@
 import { app, type Session, shell, type WebContents } from 'electron';
 import {
   CONTENT_SECURITY_POLICY,
+  isMiniPage,
   isOwnPage,
   mayLoad,
   mayOpenOutside,
@@ -15,6 +16,8 @@ import {
 export interface PageSources {
   readonly origin: () => string | undefined;
   readonly own: string;
+  /** Called when a page opens the mini view. */
+  readonly onMini: () => void;
 }
 
 /** Protects all contents that will ever be made; must be called before the first window. */
@@ -23,7 +26,10 @@ export function protectContents(sources: PageSources): void {
 }
 
 /** Denies permissions and requests elsewhere, and gives every answer a content security policy. */
-export function protectSession(session: Session, { origin, own }: PageSources): void {
+export function protectSession(
+  session: Session,
+  { origin, own }: Pick<PageSources, 'origin' | 'own'>,
+): void {
   session.setPermissionRequestHandler((_contents, _permission, answer) => answer(false));
   session.setPermissionCheckHandler(() => false);
   session.webRequest.onBeforeRequest(({ url }, answer) =>
@@ -41,23 +47,27 @@ export function protectSession(session: Session, { origin, own }: PageSources): 
   });
 }
 
-function protect(contents: WebContents, { origin, own }: PageSources): void {
+function protect(contents: WebContents, { origin, own, onMini }: PageSources): void {
   const stay = (event: { preventDefault(): void }, url: string) => {
     if (!isOwnPage(url, origin(), own)) event.preventDefault();
+  };
+  const open = (url: string) => {
+    if (isMiniPage(url, origin())) onMini();
+    else openOutside(url);
   };
   contents.on('will-navigate', (event, url) => stay(event, url ?? event.url));
   contents.on('will-redirect', (event, url) => stay(event, url ?? event.url));
   contents.on('will-attach-webview', (event) => event.preventDefault());
   if (typeof contents.setWindowOpenHandler === 'function') {
     contents.setWindowOpenHandler(({ url }) => {
-      openOutside(url);
+      open(url);
       return { action: 'deny' };
     });
   } else {
     // Electron before 12.
     (contents as NodeJS.EventEmitter).on('new-window', (event, url: string) => {
       event.preventDefault();
-      openOutside(url);
+      open(url);
     });
   }
 }

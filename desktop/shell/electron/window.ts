@@ -3,8 +3,10 @@
 import { join } from 'node:path';
 import type { ShellMessage } from '@millrace/shared/bridge/page/shell-api';
 import { BrowserWindow, nativeTheme, screen } from 'electron';
+import { pageUrl } from '../logic/page-url.ts';
 import { MESSAGE_CHANNEL } from '../logic/payload-channels.ts';
 import { type Bounds, boundsOnScreen } from '../logic/preferences.ts';
+import { BACKGROUND, CONFINED } from './confined.ts';
 
 /** Most messages that are kept for a page that does not listen yet. */
 const MAX_KEPT = 100;
@@ -58,12 +60,9 @@ export class MainWindow {
     const address = await this.#options.address();
     if (address === undefined || this.#window === undefined) return;
     this.#listening = false;
-    // A restarted daemon has the same address. Navigation to it, with only the log-in code behind
-    // the `#` changed, would be a step within the old page and load nothing.
-    const url = new URL(address);
-    url.searchParams.set('start', String(++this.#loads));
+    const url = pageUrl(address, ++this.#loads);
     // A failure is ignored: the next daemon reloads a page that a crashed daemon has left behind.
-    await this.#window.loadURL(url.href).catch((error) => this.#options.onFailure?.(error));
+    await this.#window.loadURL(url).catch((error) => this.#options.onFailure?.(error));
   }
 
   /** Sends a message to the page, at once or when the page listens. */
@@ -97,15 +96,10 @@ export class MainWindow {
       icon,
       // The menu is the only way back from a daemon elsewhere.
       autoHideMenuBar: mayCall,
-      backgroundColor: nativeTheme.shouldUseDarkColors ? '#11161b' : '#f4f6f7',
+      backgroundColor: BACKGROUND[nativeTheme.shouldUseDarkColors ? 'dark' : 'light'],
       webPreferences: {
         ...(mayCall ? { preload: join(files, 'preload.cjs') } : {}),
-        sandbox: true,
-        contextIsolation: true,
-        nodeIntegration: false,
-        webSecurity: true,
-        webviewTag: false,
-        spellcheck: false,
+        ...CONFINED,
       },
     });
     this.#window = window;

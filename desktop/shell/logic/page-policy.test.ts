@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { EXTENSION_PAGE, INSTALL_PAGE } from '@millrace/shared/base/web-pages';
-import { isOwnPage, mayCall, mayLoad, mayOpenOutside, maySave } from './page-policy.ts';
+import { isMiniPage, isOwnPage, mayCall, mayLoad, mayOpenOutside, maySave } from './page-policy.ts';
 
 const DAEMON = 'http://127.0.0.1:6800';
 const OWN = 'file:///opt/millrace/pages/';
@@ -31,6 +31,17 @@ test("the shell's own files may not call, and no page may while no daemon runs",
   expect(mayCall(`${DAEMON}/`, undefined)).toBe(false);
   expect(mayCall('null', undefined)).toBe(false);
   expect(isOwnPage(`${DAEMON}/`, undefined, OWN)).toBe(false);
+});
+
+test('the mini page has a window of its own, and no other page has', () => {
+  const open = (address: string, daemon: string | undefined = DAEMON) =>
+    isMiniPage(address, daemon);
+  expect(open(`${DAEMON}/mini`)).toBe(true);
+  for (const other of ['/', '/mini/x', '/mini.html', '@evil.example/mini']) {
+    expect([other, open(DAEMON + other)]).toEqual([other, false]);
+  }
+  expect(open('file:///mini')).toBe(false);
+  expect(isMiniPage(`${DAEMON}/mini`, undefined)).toBe(false);
 });
 
 test.each([

@@ -1,6 +1,7 @@
 /** Decides which pages the window may show, and what they may load and request. */
 
 import { EXTENSION_PAGE, INSTALL_PAGE } from '@millrace/shared/base/web-pages';
+import { MINI_PATH } from '@millrace/shared/bridge/page/mini-path';
 
 /** Policy of the shell's own pages, and of answers that come without one. */
 export const CONTENT_SECURITY_POLICY =
@@ -21,6 +22,12 @@ export function isOwnPage(address: string, daemon: string | undefined, own: stri
   if (url === undefined) return false;
   if (url.protocol === 'file:') return url.href.startsWith(own);
   return daemon !== undefined && url.origin === daemon;
+}
+
+/** Returns true for the daemon's mini page, which has a window of its own. */
+export function isMiniPage(address: string, daemon: string | undefined): boolean {
+  const url = parsed(address);
+  return daemon !== undefined && url?.origin === daemon && url.pathname === MINI_PATH;
 }
 
 /** Returns true for addresses that a page may load: its own policy might be missing. */

@@ -17,6 +17,7 @@ test('kept data are read back; damaged members count as absent', () => {
     preferences: { ...DEFAULT_PREFERENCES, watchClipboard: true },
     toldOfTray: true,
     bounds: { x: -10, y: 20, width: 900, height: 600 },
+    miniBounds: { x: 900, y: 40, width: 320, height: 180 },
     daemonPid: 42,
     remote: 'https://nas.example',
   };
@@ -25,6 +26,7 @@ test('kept data are read back; damaged members count as absent', () => {
     preferences: { watchClipboard: 'yes', stayInTray: false, other: true },
     toldOfTray: 1,
     bounds: { x: 0, y: 0, width: 5, height: 5 },
+    miniBounds: [1],
     daemonPid: -1,
     remote: 'http://nas.example',
   };
@@ -32,6 +34,7 @@ test('kept data are read back; damaged members count as absent', () => {
     preferences: { ...DEFAULT_PREFERENCES, stayInTray: false },
     toldOfTray: false,
     bounds: undefined,
+    miniBounds: undefined,
     daemonPid: undefined,
     remote: undefined,
   });

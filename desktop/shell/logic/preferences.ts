@@ -19,6 +19,8 @@ export interface Remembered {
   /** True once the user has been told that the app continues without its window. */
   readonly toldOfTray: boolean;
   readonly bounds: Bounds | undefined;
+  /** Place of the mini window. */
+  readonly miniBounds: Bounds | undefined;
   /** Process of the daemon that the app has started, and that ends with the app. */
   readonly daemonPid: number | undefined;
   /** Origin of the daemon that the window shows in place of this machine's, such as https://nas.example. */
@@ -35,11 +37,12 @@ export interface Bounds {
 /** Reads the kept state from any text: invalid members count as absent. */
 export function readRemembered(text: string): Remembered {
   const value = parsed(text);
-  const { toldOfTray, bounds, daemonPid, remote } = value;
+  const { toldOfTray, bounds, miniBounds, daemonPid, remote } = value;
   return {
     preferences: { ...DEFAULT_PREFERENCES, ...booleansOf(value.preferences) },
     toldOfTray: toldOfTray === true,
     bounds: isBounds(bounds) ? bounds : undefined,
+    miniBounds: isBounds(miniBounds) ? miniBounds : undefined,
     daemonPid: isWhole(daemonPid) && daemonPid > 0 ? daemonPid : undefined,
     remote: typeof remote === 'string' ? remoteOrigin(remote) : undefined,
   };

@@ -6,7 +6,7 @@ import { expect } from '@jest/globals';
 import { SHELL_API_MEMBERS } from '@millrace/shared/bridge/page/shell-api';
 import { HostProcess } from '../../fixtures/programs/native-host.ts';
 import { waiting } from '../../fixtures/programs/shell.ts';
-import { isLoggedIn, ShellStage } from '../../fixtures/stages/shell-stage.ts';
+import { isLoggedIn, ShellStage, SLOW } from '../../fixtures/stages/shell-stage.ts';
 import { becomes, until } from '../../fixtures/until.ts';
 
 const stage = new ShellStage();
@@ -165,6 +165,42 @@ stage.withElectron(
     const prevented = shell.main.evaluate<boolean>(started);
     await shell.window('window.webContents.downloadURL(window.webContents.getURL())');
     expect(await prevented).toBe(true);
+  },
+);
+
+stage.withElectron(
+  'the mini window is above all others, shows what runs, and keeps its place',
+  async (shell) => {
+    const { gid } = await stage.add(shell, { limit: SLOW });
+    const mini = <T>(expression: string) =>
+      shell.main.evaluate<T>(
+        `(([window]) => ${expression})(millraceTest.electron.BrowserWindow.getAllWindows()
+          .filter((one) => one.isAlwaysOnTop()))`,
+      );
+    const inMini = <T>(expression: string) =>
+      mini<T>(`window.webContents.executeJavaScript(${JSON.stringify(expression)})`);
+    await shell.main.evaluate(`void millraceTest.electron.Menu.getApplicationMenu().items
+      .flatMap(({ submenu }) => (submenu ? submenu.items : []))
+      .find(({ label }) => label === 'Mini Window').click()`);
+    const isShown = "window !== undefined && window.webContents.getURL().includes('/mini')";
+    await until(() => mini<boolean>(isShown));
+    const words = 'document.body.textContent';
+    await until(async () => (await inMini<string>(words)).includes('1 running'));
+    // Only the page of the main window may call the app.
+    expect(await inMini('typeof millraceShell')).toBe('undefined');
+
+    const place = { x: 40, y: 60, width: 300, height: 200 };
+    await mini(`void window.setBounds(${JSON.stringify(place)})`);
+    await becomes(() => mini('window.getBounds()'), place);
+    await mini('void window.close()');
+    await until(() => mini<boolean>('window === undefined'));
+    // The page opens it as well.
+    await stage.page.evaluate('void window.open("/mini")');
+    await until(() => mini<boolean>(isShown));
+    await becomes(() => mini('window.getBounds()'), place);
+    await mini('void window.close()');
+    await until(() => mini<boolean>('window === undefined'));
+    await shell.call('remove', { gids: [gid], forget: true });
   },
 );
 

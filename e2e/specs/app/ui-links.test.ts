@@ -1,10 +1,11 @@
 /** Links in the interface: thousands of links at once, and a new link that replaces an old one. */
 
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
+import { Nginx, nginxOrComplain } from '../../fixtures/origins/nginx.ts';
 import { barriers } from '../../fixtures/pages/axe.ts';
 import { rowOf } from '../../fixtures/pages/ui.ts';
 import { UiStage } from '../../fixtures/pages/ui-stage.ts';
@@ -86,6 +87,9 @@ ui.when('a command of curl and a pattern', () => {
     const field = dialog.getByRole('textbox', { name: 'Links' });
     await field.fill(`curl -X POST '${first}'`);
     await dialog.getByText('a download can only GET a file').waitFor();
+    await ui.daemon.call('millrace.setSettings', { language: 'de' });
+    await ui.page.getByText('ein Download kann eine Datei nur mit GET holen').waitFor();
+    await ui.daemon.call('millrace.setSettings', { language: 'en' });
     await field.fill(`curl '${first.replace('p1', 'p[1-2]')}' -H 'x-mine: 1' --compressed`);
     await dialog.getByText('2 links found').waitFor();
     await dialog.getByText('1 header field').first().waitFor();
@@ -154,6 +158,68 @@ ui.when('a listing of a folder', () => {
     await ui.daemon.reaches(downloads[0]?.gid ?? '', 'complete');
     const path = join(ui.folder, 'downloads', 'old', 'disc-1.iso');
     expect(sha256(await readFile(path))).toBe(sha256(body));
+  });
+
+  const testWithNginx = nginxOrComplain('listings that nginx writes') ? test : test.skip;
+  testWithNginx.each(['html', 'json', 'xml'])(
+    'that nginx writes as %s has its files and folders',
+    async (format) => {
+      const root = join(ui.folder, `www-${format}`);
+      await mkdir(join(root, 'sub'), { recursive: true });
+      await writeFile(join(root, 'a & b #1.iso'), 'x'.repeat(1536));
+      await writeFile(join(root, 'sub', '<ü>.iso'), 'y');
+      const server = `autoindex on; autoindex_format ${format};`;
+      const nginx = await Nginx.start({ dir: join(ui.folder, `nginx-${format}`), root, server });
+      try {
+        const asked = { urls: [`${nginx.url}/`], depth: 1 };
+        const page = await ui.daemon.call('millrace.readPage', asked);
+        expect(page).toMatchObject({ listing: true, folders: 0, truncated: false, unread: [] });
+        expect(page.links.map(({ url, folder, size }) => [url, folder, size])).toEqual([
+          [`${nginx.url}/a%20%26%20b%20%231.iso`, '', 1536],
+          [`${nginx.url}/sub/%3C%C3%BC%3E.iso`, 'sub', 1],
+        ]);
+      } finally {
+        await nginx.stop();
+      }
+    },
+  );
+});
+
+ui.when('files of this computer', () => {
+  test('bring their links, chosen by keyboard or dropped while the dialog is open', async () => {
+    const list = { name: 'links.txt', mimeType: 'text/plain', buffer: Buffer.from('') };
+    // The browser has to know early that the test chooses the files.
+    const chooser = ui.page.waitForEvent('filechooser');
+    await ui.page.keyboard.press('n');
+    const dialog = ui.page.getByRole('dialog', { name: 'Add downloads' });
+    await dialog.getByRole('textbox', { name: 'Links' }).fill('http://127.0.0.1:9/typed.iso');
+    await dialog.getByRole('button', { name: 'Open files…' }).focus();
+    await ui.page.keyboard.press('Enter');
+    await (await chooser).setFiles([
+      { ...list, buffer: Buffer.from('http://127.0.0.1:9/chosen.iso\n') },
+      {
+        ...list,
+        name: 'one.meta4',
+        buffer: Buffer.from(
+          '<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="described.iso"><url>http://127.0.0.1:9/d</url></file></metalink>',
+        ),
+      },
+      { ...list, name: 'photo.bin', buffer: Buffer.from([1, 0, 2]) },
+    ]);
+    await ui.page.getByText('photo.bin cannot be read: it does not contain text').waitFor();
+    await dialog.getByRole('checkbox', { name: 'Add described.iso' }).waitFor();
+    await dialog.getByText('2 links found').waitFor();
+    expect(await barriers(ui.page)).toEqual([]);
+    await ui.page.evaluate(() => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(['http://127.0.0.1:9/dropped.iso'], 'more.list'));
+      const options = { dataTransfer, bubbles: true, cancelable: true };
+      document.body.dispatchEvent(new DragEvent('drop', options));
+    });
+    await dialog.getByText('3 links found').waitFor();
+    await dialog.getByRole('button', { name: 'Add 4 downloads' }).waitFor();
+    await ui.page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
   });
 });
 

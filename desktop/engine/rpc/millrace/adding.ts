@@ -23,6 +23,7 @@ import { type MetalinkOptions, readMetalink, withOptions } from '../../downloads
 import { pageLinks } from '../../downloads/pages.ts';
 import { probeLinks } from '../../downloads/probes.ts';
 import type { Added } from '../../downloads/renewals.ts';
+import { inTurns } from '../../platform/turns.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { type MillraceOptions, methodsOf } from './params.ts';
 
@@ -65,7 +66,7 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
       return {
         links: await linksOf(manager, links),
         truncated,
-        problems: [...problems],
+        problems: problems.map(({ fault, values, detail }) => ({ fault, values, text: detail })),
       };
     },
     'millrace.probe': async ({ downloads }, { remote }) => ({
@@ -73,9 +74,10 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
     }),
     'millrace.readPage': ({ depth = 0, ...asked }) =>
       pageLinks(manager, asked as NewDownload, depth),
-    'millrace.checkDuplicates': ({ urls }) => ({
-      duplicates: urls.flatMap((url) => duplicateOf(manager.store, url) ?? []),
-    }),
+    'millrace.checkDuplicates': async ({ urls }) => {
+      const found = await inTurns(urls, (url) => duplicateOf(manager.store, url));
+      return { duplicates: found.flatMap((duplicate) => duplicate ?? []) };
+    },
   });
 }
 
@@ -133,7 +135,8 @@ function addedOf({ record, renewed, apart }: Added): AddedResult {
 }
 
 async function readFiles(manager: Manager, document: Uint8Array): Promise<MetalinkFile[]> {
-  return (await readMetalink(document, Date.now())).map(({ file, download }, index) => {
+  const described = await readMetalink(document, Date.now());
+  return inTurns(described, ({ file, download }, index) => {
     const { name, size, digests } = file;
     const urls = download?.urls ?? [];
     return {

@@ -87,7 +87,13 @@ describe('adding', () => {
     ]);
     expect(
       (await call('millrace.parseText', { text: 'curl -I http://a.example/' })).problems,
-    ).toEqual([expect.stringMatching('header alone')]);
+    ).toEqual([
+      {
+        fault: 'option-head',
+        values: { option: '-I' },
+        text: expect.stringMatching('header alone'),
+      },
+    ]);
     const urls = ['http://a.example/film.mkv?x', 'http://a.example/other'];
     const { duplicates } = await call('millrace.checkDuplicates', { urls });
     expect(duplicates).toMatchObject([{ url: urls[0], same: 'path', gid }]);

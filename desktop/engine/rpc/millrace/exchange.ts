@@ -9,6 +9,7 @@ import { exportList, importList, type Listed } from '../../downloads/exchange.ts
 import { withExnodes } from '../../downloads/exnodes.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import { type DelicatePart, withoutDelicate } from '../../downloads/untrusted.ts';
+import { inTurns } from '../../platform/turns.ts';
 import { readOptions } from '../aria2/option-table.ts';
 import { toNewDownload } from '../aria2/options.ts';
 import type { Method } from '../calls/dispatcher.ts';
@@ -27,16 +28,16 @@ export function exchangeMethods(manager: Manager): [string, Method][] {
       const history = p.which === 'queue' ? [] : manager.store.history({}, page).records;
       return { text: exportList([...queue, ...history], p.format, p.secrets) };
     },
-    'millrace.previewImport': (p) => {
+    'millrace.previewImport': async (p) => {
       const entries: ImportEntry[] = [];
       const skipped: Skipped[] = [];
-      for (const listed of importList(p.text, p.format)) {
+      await inTurns(importList(p.text, p.format), (listed) => {
         try {
           entries.push(previewOf(manager, listed, p));
         } catch (error) {
           skipped.push(skippedBy(listed, error));
         }
-      }
+      });
       return { entries, skipped };
     },
     'millrace.import': async (p) => {

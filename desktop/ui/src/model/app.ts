@@ -143,7 +143,8 @@ export class App {
 
   /** Returns words for the error of a call. */
   reason(error: unknown): string {
-    if (!(error instanceof CallError)) return String(error);
+    if (!(error instanceof CallError))
+      return error instanceof Error ? error.message : String(error);
     if (error.code === 'connection') return this.text.t('problem.connection');
     const { title } = this.text.error(error);
     return error.detail === '' ? title : `${title}: ${error.detail}`;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { TEXT_FAULTS, type TextFaultCode } from '@millrace/shared/base/error-table/text-faults';
 import { ERRORS } from '@millrace/shared/base/errors';
 import { NOTES, type NoteCode, noteOf, noteOfError } from '@millrace/shared/base/notes';
 import { placeholdersOf, translationFaults } from '@millrace/shared/testing/catalogues';
@@ -21,6 +22,12 @@ describe('catalogues', () => {
     for (const [code, text] of Object.entries(NOTES)) {
       const said = CATALOGUES.en[`note.${code as NoteCode}`];
       expect({ code, names: placeholdersOf(said) }).toEqual({ code, names: placeholdersOf(text) });
+    }
+  });
+
+  test('every reason why a text is not taken has the same words in English', () => {
+    for (const [code, text] of Object.entries(TEXT_FAULTS)) {
+      expect([code, CATALOGUES.en[`fault.${code as TextFaultCode}`]]).toEqual([code, text]);
     }
   });
 });

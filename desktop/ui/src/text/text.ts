@@ -2,7 +2,9 @@
  * The interface's words in one language, with numbers and dates as usual in the reader's country.
  */
 
+import type { TextFaultCode } from '@millrace/shared/base/error-table/text-faults';
 import type { NoteCode, NoteValues } from '@millrace/shared/base/notes';
+import type { TextFault } from '@millrace/shared/bridge/rpc/adding-api';
 import { Catalogue, fill, type Texts } from '@millrace/shared/text/catalogue';
 import { type ErrorWords, errorWords } from '@millrace/shared/text/error-words';
 import type { Language } from '@millrace/shared/text/language';
@@ -48,6 +50,12 @@ export class Text extends Catalogue<Key, Placeholders> {
     const { why, code } = values;
     if (code === undefined) return fill(words, values);
     return fill(words, { ...values, why: this.reason(String(code), String(why)) ?? '' });
+  }
+
+  /** Returns why a part of a typed text is not taken; the daemon's words for another version's code. */
+  fault({ fault, values, text }: TextFault): string {
+    const words: string | undefined = CATALOGUES[this.language][`fault.${fault as TextFaultCode}`];
+    return words === undefined ? text : fill(words, values);
   }
 
   /**

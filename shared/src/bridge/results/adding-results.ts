@@ -55,10 +55,17 @@ export const foundLink = named('FoundLink', 'A link in a text.', {
   duplicate: duplicate.optional(),
   options: linkOptions.optional().describe('Members for `millrace.add`, from a command of curl.'),
 });
+export const textFault = named('TextFault', 'Why a command of curl or a pattern was not taken.', {
+  fault: z.string().describe('A code of the reason, such as `option-sends`.'),
+  values: z
+    .record(z.string(), z.union([z.string(), z.number()]))
+    .describe('Parts of the sentence, such as the option.'),
+  text: z.string().describe('The sentence, in English.'),
+});
 export const parsedText = named('ParsedText', 'The links of a text.', {
   links: z.array(foundLink),
   truncated: z.boolean().describe('The text has more links than this.'),
-  problems: z.array(z.string()).describe('Why commands of curl or patterns were not taken.'),
+  problems: z.array(textFault).describe('Why commands of curl or patterns were not taken.'),
 });
 
 export const pageLink = named('PageLink', 'A link of a page.', {

@@ -14,6 +14,7 @@ import type {
   pageLinks,
   parsedText,
   probedLink,
+  textFault,
 } from '../results/adding-results.ts';
 import type { added, apart } from '../results/download-results.ts';
 import type { Shape } from '../results/named.ts';
@@ -32,6 +33,7 @@ export type LinkOptions = Shape<typeof linkOptions>;
 export type PageLink = Shape<typeof pageLink>;
 export type PageLinks = Shape<typeof pageLinks>;
 export type ProbedLink = Shape<typeof probedLink>;
+export type TextFault = Shape<typeof textFault>;
 export type ParsedText = Shape<typeof parsedText>;
 export type MetalinkFile = Shape<typeof metalinkFile>;
 export type DelicateKind = (typeof DELICATE_KINDS)[number];

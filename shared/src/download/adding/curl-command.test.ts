@@ -129,6 +129,13 @@ describe('a command of curl', () => {
     }
   });
 
+  test('has a sentence of bounded length for each of its faults', () => {
+    const long = 'x'.repeat(5000);
+    for (const text of [`curl --${long} http://h`, `curl http://h\n${long} y`, `curl -X ${long}`]) {
+      expect(() => read(text)).toThrow(expect.not.stringMatching(/x{100}/) as never);
+    }
+  });
+
   test('is told from other texts', () => {
     expect([`curl ${url}`, ' $ curl x', 'curl.exe x', 'CURL x'].every(isCurlText)).toBe(true);
     expect(['curling https://h', 'see curl x', url, ''].some(isCurlText)).toBe(false);

@@ -4,8 +4,9 @@
  * are passed over. What a download cannot do, or not safely, is refused with the reason.
  */
 
-import { MillraceError } from '../../base/errors.ts';
+import type { TextFaultCode } from '../../base/error-table/text-faults.ts';
 import { readRate } from '../../base/units.ts';
+import { TextFault } from '../request/text-fault.ts';
 import { expandPattern } from '../request/url-pattern.ts';
 import { shellCommands } from './shell-words.ts';
 
@@ -51,24 +52,23 @@ const TAKEN = new Set(
     'oauth2-bearer',
   ]),
 );
-const SENDS = 'it sends something, and a download only asks for a file';
 /** Options that are refused, by the reason. */
-const REFUSED: Readonly<Record<string, string>> = {
-  data: SENDS,
-  'data-raw': SENDS,
-  'data-binary': SENDS,
-  'data-urlencode': SENDS,
-  'data-ascii': SENDS,
-  json: SENDS,
-  form: SENDS,
-  'form-string': SENDS,
-  'upload-file': SENDS,
-  head: 'it asks for the header alone, without the file',
-  include: 'it writes the header into the file',
-  range: 'it asks for a part of the file, and a download fetches all of it',
-  insecure: 'it accepts any certificate, and downloads always check whose it is',
-  config: 'it reads options from a file',
-  next: 'give each command on a line of its own',
+const REFUSED: Readonly<Record<string, TextFaultCode>> = {
+  data: 'option-sends',
+  'data-raw': 'option-sends',
+  'data-binary': 'option-sends',
+  'data-urlencode': 'option-sends',
+  'data-ascii': 'option-sends',
+  json: 'option-sends',
+  form: 'option-sends',
+  'form-string': 'option-sends',
+  'upload-file': 'option-sends',
+  head: 'option-head',
+  include: 'option-include',
+  range: 'option-range',
+  insecure: 'option-insecure',
+  config: 'option-config',
+  next: 'option-next',
 };
 const SHORT: Readonly<Record<string, string>> = {
   ...{ H: 'header', b: 'cookie', A: 'user-agent', e: 'referer', u: 'user', o: 'output' },
@@ -94,13 +94,13 @@ export function isCurlText(text: string): boolean {
  * Reads the commands of a text.
  *
  * @param most most downloads that they may stand for
- * @throws MillraceError `bad-option`, with the option and the reason; no value of a field or log-in
+ * @throws TextFault with the option and the reason; no value of a field or log-in
  */
 export function curlDownloads(text: string, most: number): CurlDownload[] {
   const found: CurlDownload[] = [];
   for (const words of shellCommands(text.replace(/^\s*\$\s+/, ''))) {
     found.push(...new CurlReader(words).read(most));
-    if (found.length > most) throw refused(`the commands stand for more than ${most} downloads`);
+    if (found.length > most) throw new TextFault('too-many-downloads', { n: most });
   }
   return found;
 }
@@ -122,7 +122,7 @@ class CurlReader {
 
   read(most: number): CurlDownload[] {
     const [program = ''] = this.#words;
-    if (!/^curl(?:\.exe)?$/i.test(program)) throw refused(`"${program}" is not curl`);
+    if (!/^curl(?:\.exe)?$/i.test(program)) throw new TextFault('not-curl', { program });
     for (let word = this.#words[this.#at++]; word !== undefined; word = this.#words[this.#at++]) {
       if (word.startsWith('--') && word.length > 2) this.#option(word.slice(2), word);
       else if (word.startsWith('-') && word.length > 1) this.#cluster(word.slice(1));
@@ -145,14 +145,14 @@ class CurlReader {
 
   #option(name: string, typed: string, joined?: string): void {
     const reason = REFUSED[name];
-    if (reason !== undefined) throw refused(`curl ${typed}: ${reason}`);
+    if (reason !== undefined) throw new TextFault(reason, { option: typed });
     if (name === 'globoff') this.#globs = false;
     if (PASSED.has(name) || PASSED.has(name.replace(/^no-/, ''))) return;
     if (!TAKEN.has(name) && !PASSED_VALUES.has(name)) {
-      throw refused(`curl ${typed}: what this option does is not known here`);
+      throw new TextFault('option-unknown', { option: typed });
     }
     const value = joined ?? this.#words[this.#at++];
-    if (value === undefined) throw refused(`curl ${typed}: its value is missing`);
+    if (value === undefined) throw new TextFault('option-without-value', { option: typed });
     if (TAKEN.has(name)) this.#take(name, typed, value);
   }
 
@@ -166,7 +166,7 @@ class CurlReader {
         return;
       case 'cookie':
         if (value.includes('=')) this.#cookies.push(value);
-        else if (value !== '') throw refused(`curl ${typed}: it reads cookies from a file`);
+        else if (value !== '') throw new TextFault('option-cookie-file', { option: typed });
         return;
       case 'user-agent':
         if (value !== '') this.#headers['user-agent'] = value;
@@ -178,7 +178,7 @@ class CurlReader {
         this.#headers.authorization = `Bearer ${value}`;
         return;
       case 'output':
-        if (value === '-') throw refused(`curl ${typed} -: it prints the file`);
+        if (value === '-') throw new TextFault('option-prints', { option: typed });
         this.#outputs.push(value);
         return;
       case 'proxy':
@@ -192,16 +192,16 @@ class CurlReader {
         return;
       default:
         if (value.toUpperCase() === 'GET') return;
-        throw refused(`curl ${typed} ${value.slice(0, 20)}: a download can only GET a file`);
+        throw new TextFault('option-method', { option: typed, method: value.slice(0, 20) });
     }
   }
 
   #field(typed: string, line: string): void {
-    if (line.startsWith('@')) throw refused(`curl ${typed} @: it reads fields from a file`);
+    if (line.startsWith('@')) throw new TextFault('option-field-file', { option: typed });
     const match = /^([^:;]+)([:;])([\s\S]*)$/.exec(line);
     const name = match?.[1]?.trim().toLowerCase() ?? '';
     const value = match?.[3]?.trim() ?? '';
-    if (!FIELD_NAME.test(name)) throw refused(`curl ${typed}: it is not "Name: value"`);
+    if (!FIELD_NAME.test(name)) throw new TextFault('option-not-field', { option: typed });
     // A name without a value takes a field of curl's own away. HTTP/2 has fields such as ":path".
     if (OWN_TO_REQUEST.test(name) || (match?.[2] === ':' && value === '')) return;
     if (name === 'cookie') this.#cookies.push(value);
@@ -212,17 +212,17 @@ class CurlReader {
     const urls = this.#urls.flatMap((url) =>
       this.#globs ? expandPattern(withScheme(url), most) : [withScheme(url)],
     );
-    if (urls.length === 0) throw refused('the curl command has no URL');
+    if (urls.length === 0) throw new TextFault('no-url');
     for (const url of urls) {
-      if (!URL.canParse(url)) throw refused('the curl command has a URL that cannot be read');
+      if (!URL.canParse(url)) throw new TextFault('bad-url');
       const { protocol } = new URL(url);
       if (!/^https?:$/.test(protocol)) {
-        throw refused(`curl ${protocol}: only http and https can be taken from it`);
+        throw new TextFault('other-scheme', { scheme: protocol });
       }
     }
     if (this.#outputs.length > 0 && (urls.length > 1 || this.#outputs.length > 1)) {
       if (urls.length !== this.#outputs.length || this.#urls.length !== urls.length) {
-        throw refused('curl -o: it does not name each of the files of the command');
+        throw new TextFault('names-not-each');
       }
     }
     const headers = { ...this.#headers };
@@ -244,15 +244,12 @@ function withScheme(url: string): string {
 
 function rateOf(typed: string, value: string): number {
   const rate = readRate(value);
-  if (rate === undefined || rate < 1) throw refused(`curl ${typed}: its value is not a rate`);
+  if (rate === undefined || rate < 1) throw new TextFault('option-not-rate', { option: typed });
   return rate;
 }
 
 function loginOf(typed: string, value: string): { user: string; password: string } {
   const colon = value.indexOf(':');
-  if (colon === -1)
-    throw refused(`curl ${typed}: it asks for a password, which is not in the command`);
+  if (colon === -1) throw new TextFault('option-no-password', { option: typed });
   return { user: value.slice(0, colon), password: value.slice(colon + 1) };
 }
-
-const refused = (why: string) => new MillraceError('bad-option', why);

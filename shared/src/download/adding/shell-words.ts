@@ -4,7 +4,7 @@
  * command that needs its shell is refused.
  */
 
-import { MillraceError } from '../../base/errors.ts';
+import { TextFault } from '../request/text-fault.ts';
 
 /** Longest text that is read as command lines, in characters. */
 export const MAX_COMMAND_CHARS = 256 * 1024;
@@ -29,10 +29,10 @@ const CMD = /^[^'"]*(?:\^"|"[^"]*"\s+\^\r?\n)/;
 /**
  * Returns the words of each command of a text. Commands end at line breaks, `;` and `&`.
  *
- * @throws MillraceError `bad-option` for open quotes, for what only a shell can do, and for long texts
+ * @throws TextFault for open quotes, for what only a shell can do, and for long texts
  */
 export function shellCommands(text: string): string[][] {
-  if (text.length > MAX_COMMAND_CHARS) throw refused('the command is too long');
+  if (text.length > MAX_COMMAND_CHARS) throw new TextFault('command-too-long');
   const words = POWERSHELL.test(text)
     ? new Words(text, powershellQuotes)
     : CMD.test(text)
@@ -87,7 +87,7 @@ class Words {
       this.#endWord();
       this.#commands.push([]);
     } else if (NEEDS_SHELL.test(char)) {
-      throw refused(`"${char}" needs a shell, and no shell is run: paste the curl command alone`);
+      throw new TextFault('needs-shell', { char });
     } else this.#word = (this.#word ?? '') + char;
   }
 
@@ -98,7 +98,7 @@ class Words {
 
   #endWord(): void {
     if (this.#word === undefined) return;
-    if (++this.#count > MAX_WORDS) throw refused('the command has too many words');
+    if (++this.#count > MAX_WORDS) throw new TextFault('too-many-words');
     this.#commands.at(-1)?.push(this.#word);
     this.#word = undefined;
   }
@@ -154,7 +154,7 @@ function ansiQuote(text: string, from: number) {
     if (all === "'") return { meant, end: at };
     const hex = x ?? u ?? long;
     const point = hex === undefined ? Number.parseInt(octal ?? '', 8) : Number.parseInt(hex, 16);
-    if (point > 0x10ffff) throw refused('a character in the command does not exist');
+    if (point > 0x10ffff) throw new TextFault('no-such-character');
     meant += char === undefined ? String.fromCodePoint(point) : (ESCAPES[char] ?? char);
   }
   throw openQuote();
@@ -221,7 +221,5 @@ const powershellQuotes: Quotes = (text, at) => {
   throw openQuote();
 };
 
-const refused = (why: string) => new MillraceError('bad-option', why);
-const openQuote = () => refused('a quote in the command is not closed');
-const variable = () =>
-  refused('the command has a variable or another command in it; no shell is run');
+const openQuote = () => new TextFault('open-quote');
+const variable = () => new TextFault('has-variable');

@@ -1,8 +1,8 @@
 /** Finds the downloads that a typed or pasted text asks for: curl's commands, patterns, links. */
 
-import { asMillraceError } from '../../base/errors.ts';
 import { MAX_URL_CHARS } from '../../base/limits.ts';
 import { linksInText } from '../request/links-in-text.ts';
+import { TextFault } from '../request/text-fault.ts';
 import { expandPattern, isPattern } from '../request/url-pattern.ts';
 import { type CurlDownload, curlDownloads, isCurlText } from './curl-command.ts';
 
@@ -16,14 +16,14 @@ export interface TypedLinks {
   readonly links: readonly CurlDownload[];
   /** True if links or text beyond the limits were ignored. */
   readonly truncated: boolean;
-  /** Reasons why a command or a pattern was not taken, at most one of each. */
-  readonly problems: readonly string[];
+  /** Reasons why a command or a pattern was not taken, at most one of each sentence. */
+  readonly problems: readonly TextFault[];
 }
 
 /** Finds the downloads. A pattern counts only as all of a line: brackets in running text are mostly meant as such. */
 export function typedLinks(text: string): TypedLinks {
   const links = new Map<string, CurlDownload>();
-  const problems = new Set<string>();
+  const problems = new Map<string, TextFault>();
   const attempt = (read: () => readonly CurlDownload[]) => {
     try {
       for (const link of read()) {
@@ -31,13 +31,14 @@ export function typedLinks(text: string): TypedLinks {
         if (!links.has(url)) links.set(url, { ...link, url });
       }
     } catch (error) {
-      problems.add(asMillraceError(error).detail);
+      if (!(error instanceof TextFault)) throw error;
+      problems.set(error.detail, error);
     }
   };
   const done = (truncated: boolean): TypedLinks => ({
     links: [...links.values()],
     truncated,
-    problems: [...problems],
+    problems: [...problems.values()],
   });
   if (isCurlText(text)) {
     attempt(() => curlDownloads(text, MAX_CURL_DOWNLOADS));

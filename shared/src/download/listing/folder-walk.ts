@@ -32,8 +32,8 @@ export class FolderWalk {
   readonly #seen = new Set<string>();
   readonly #pages: { readonly step: WalkStep; readonly links: readonly PageLink[] }[] = [];
   readonly #fileUrls = new Set<string>();
-  /** Folder of the first page: others must be below it. */
-  #top = '';
+  /** Folder of the first page, once it has been read: others must be below it. */
+  #top: string | undefined;
   #isListing = true;
   #unread = 0;
   #truncated = false;
@@ -54,13 +54,12 @@ export class FolderWalk {
    *
    * @param url of the page, after redirects
    */
-  took(step: WalkStep, url: string, { isListing, links, truncated }: PageLinks): void {
-    if (step.depth === 0) {
-      this.#isListing = isListing;
-      this.#top = new URL('.', url).href;
-    }
+  took(step: WalkStep, url: string, { isListing, links, truncated, next }: PageLinks): void {
+    const isFirst = this.#top === undefined;
+    if (isFirst) this.#isListing = isListing;
+    this.#top ??= new URL('.', url).href;
     // A redirect may lead to other places, and what is no listing has no files of the folder.
-    if (!url.startsWith(this.#top) || (step.depth > 0 && !isListing)) return;
+    if (!url.startsWith(this.#top) || !(isFirst || isListing)) return;
     this.#truncated ||= truncated;
     this.#seen.add(url);
     const files: PageLink[] = [];
@@ -79,6 +78,7 @@ export class FolderWalk {
       }
     }
     this.#pages.push({ step, links: files });
+    if (next !== undefined) this.#goOn(step, next);
   }
 
   /** Returns what was found, also while pages wait to be read. */
@@ -90,6 +90,14 @@ export class FolderWalk {
       folders: this.#unread + this.#waiting.length,
       truncated: this.#truncated || this.#waiting.length > 0,
     };
+  }
+
+  /** Has the rest of a folder read, which the server gives on another page. */
+  #goOn({ folder, depth }: WalkStep, next: string): void {
+    if (this.#seen.has(next)) return;
+    if (this.#seen.size >= MAX_PAGES || this.#fileUrls.size === MAX_PAGE_LINKS) {
+      this.#truncated = true;
+    } else this.#add({ url: next, folder, depth });
   }
 
   #add(step: WalkStep): void {

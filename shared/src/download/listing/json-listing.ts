@@ -1,7 +1,7 @@
 /** Reads listings for programs: nginx's `autoindex_format json`, and what Caddy's `browse` answers. */
 
+import { entryLink } from './listed-entry.ts';
 import type { PageLink } from './page-link.ts';
-import { encodedPath, isPlainPath, linkUrl } from './page-url.ts';
 
 /** Returns the files and folders of a listing at this URL; undefined if the text is not one. */
 export function readJsonListing(url: string, text: string): PageLink[] | undefined {
@@ -16,15 +16,12 @@ export function readJsonListing(url: string, text: string): PageLink[] | undefin
   for (const one of read as unknown[]) {
     const entry = (typeof one === 'object' ? one : null) as Record<string, unknown> | null;
     if (typeof entry?.name !== 'string') return undefined;
+    // Sockets, pipes and devices, by nginx's word.
+    if (entry.type === 'other') continue;
     const isFolder = entry.type === 'directory' || entry.is_dir === true;
     const name = entry.name.replace(/\/$/, '');
-    if (!isPlainPath([name])) continue;
-    const target = linkUrl(`./${encodedPath([name])}${isFolder ? '/' : ''}`, url);
-    if (target === undefined) continue;
-    const { size } = entry;
-    const known = !isFolder && Number.isSafeInteger(size) && (size as number) >= 0;
-    const link = { url: target.href, isFolder, folder: '' };
-    links.push(known ? { ...link, size: size as number } : link);
+    const link = entryLink(url, { name, isFolder, size: entry.size });
+    if (link !== undefined) links.push(link);
   }
   return links;
 }

@@ -23,6 +23,8 @@ export interface PageLinks {
   readonly isListing: boolean;
   /** Each link once, in the order of the page. */
   readonly links: readonly PageLink[];
-  /** True if the page has more links or files than these. */
+  /** True if the page has more links or files than these, and does not tell where. */
   readonly truncated: boolean;
+  /** URL of the page that has more of them. */
+  readonly next?: string;
 }

@@ -80,6 +80,25 @@ describe('a listing', () => {
     expect(readPage({ url: URL_OF, type: 'application/json', text: '{"a":1}' })).toBeUndefined();
   });
 
+  test('of nginx in XML has exact sizes, and no way out of its folder', () => {
+    // As nginx 1.22 writes it, with a pipe in the folder.
+    const text = `<?xml version="1.0"?>\r\n<list>\r
+<directory mtime="2024-05-01T10:00:00Z">sub</directory>\r
+<file mtime="2024-05-01T10:00:00Z" size="1536">a b.iso</file>\r
+<file mtime="2024-05-01T10:00:00Z" size="7">c#?&amp;&lt;.bin</file>\r
+<other mtime="2024-05-01T10:00:00Z">pipe</other>\r
+<file mtime="2024-05-01T10:00:00Z" size="-1">../up</file>\r
+<file mtime="2024-05-01T10:00:00Z">..</file>\r\n</list>\r\n`;
+    const page = readPage({ url: URL_OF, type: 'text/xml', text });
+    expect(page).toMatchObject({ isListing: true, truncated: false });
+    expect(short(page)).toEqual([
+      ...['- sub/', '1536 a%20b.iso', '7 c%23%3F%26%3C.bin', '- ..%2Fup'],
+    ]);
+    for (const other of ['<list><file>x', '<list/>x', '<lists/>']) {
+      expect(readPage({ url: URL_OF, type: 'text/xml', text: other })).toBeUndefined();
+    }
+  });
+
   test.each([
     ['in the path', 'http://s3.example/pub/?list-type=2&prefix=d%2F', 'http://s3.example/pub/'],
     ['in the host', 'http://pub.s3.example/?list-type=2&prefix=d%2F', 'http://pub.s3.example/'],
@@ -96,6 +115,120 @@ describe('a listing', () => {
       { url: `${root}d/e/f.iso`, isFolder: false, folder: 'e', size: 7 },
       { url: url.replace('d%2F', 'd%2Fsub%2F'), isFolder: true, folder: '' },
     ]);
+  });
+});
+
+describe('a page that came through an edge', () => {
+  const EDGE = 'http://edge.example:3125/';
+
+  test('has its links through the edge, as the origin means them', () => {
+    const found = short(html(LISTINGS.nginx, EDGE + URL_OF));
+    expect(found).toEqual([`- ${EDGE}sub/`, `1536 ${EDGE}a%20b.iso`, `12 ${EDGE}x.txt`]);
+    const links = `<a href="/top.iso">t</a><a href="${EDGE}${URL_OF}own.iso">o</a><a href="https://m.example/c.zip">c</a>`;
+    expect(html(links, EDGE + URL_OF)?.links.map(({ url }) => url)).toEqual([
+      `${EDGE}http://h.example/top.iso`,
+      `${EDGE}${URL_OF}own.iso`,
+      'https://m.example/c.zip',
+    ]);
+  });
+
+  test('of a bucket has its keys and its further pages through the edge', () => {
+    const text =
+      '<ListBucketResult><IsTruncated>true</IsTruncated><Contents><Key>d/x y</Key></Contents></ListBucketResult>';
+    const page = readPage({ url: `${EDGE}http://b.example/?prefix=d`, type: undefined, text });
+    expect(page?.links.map(({ url }) => url)).toEqual([`${EDGE}http://b.example/d/x%20y`]);
+    expect(page?.next).toBe(`${EDGE}http://b.example/?prefix=d&marker=d%2Fx+y`);
+  });
+
+  test('is not every page whose folder looks like a host', () => {
+    const url = 'http://h.example/v1.2/pub/';
+    expect(html('<title>Index of x</title><a href="a.iso">a</a>', url)?.links).toEqual([
+      { url: `${url}a.iso`, isFolder: false, folder: '' },
+    ]);
+  });
+});
+
+describe('a listing of a bucket', () => {
+  const bucket = (url: string, inside: string) =>
+    readPage({
+      url,
+      type: 'application/xml',
+      text: `<?xml version="1.0" encoding="UTF-8"?>
+<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${inside}</ListBucketResult>`,
+    });
+  const urls = (page: ReturnType<typeof readPage>) => page?.links.map(({ url }) => url);
+
+  test('as AWS documents it, with a prefix and a place to start after, has its file', () => {
+    const page = bucket(
+      'https://quotes.s3.us-west-1.amazonaws.com/?list-type=2&max-keys=3&prefix=E&start-after=ExampleGuide.pdf',
+      `<Name>quotes</Name><Prefix>E</Prefix><StartAfter>ExampleGuide.pdf</StartAfter><KeyCount>1</KeyCount>
+<MaxKeys>3</MaxKeys><IsTruncated>false</IsTruncated><Contents><Key>ExampleObject.txt</Key>
+<LastModified>2013-09-17T18:07:53.000Z</LastModified><ETag>&quot;599bab3ed2c697f1d26842727561fd94&quot;</ETag>
+<Size>857</Size><StorageClass>REDUCED_REDUNDANCY</StorageClass></Contents>`,
+    );
+    expect(page).toEqual({
+      isListing: true,
+      truncated: false,
+      links: [
+        {
+          url: 'https://quotes.s3.us-west-1.amazonaws.com/ExampleObject.txt',
+          isFolder: false,
+          folder: '',
+          size: 857,
+        },
+      ],
+    });
+  });
+
+  test('as AWS documents it, with a delimiter, has its folders, which begin at their own beginning', () => {
+    const page = bucket(
+      'https://example-bucket.s3.amazonaws.com/?list-type=2&delimiter=%2F&continuation-token=t%2Bx%3D&start-after=b',
+      `<Name>example-bucket</Name><Prefix></Prefix><KeyCount>2</KeyCount><MaxKeys>1000</MaxKeys><Delimiter>/</Delimiter>
+<IsTruncated>false</IsTruncated><Contents><Key>sample.jpg</Key><LastModified>2011-02-26T01:56:20.000Z</LastModified>
+<ETag>&quot;bf1d737a4d46a19f3bced6905cc8b902&quot;</ETag><Size>142863</Size><StorageClass>STANDARD</StorageClass>
+</Contents><CommonPrefixes><Prefix>photos/</Prefix><Prefix>a b/</Prefix></CommonPrefixes>`,
+    );
+    const root = 'https://example-bucket.s3.amazonaws.com/';
+    expect(urls(page)).toEqual([
+      `${root}sample.jpg`,
+      `${root}?list-type=2&delimiter=%2F&prefix=photos%2F`,
+      `${root}?list-type=2&delimiter=%2F&prefix=a+b%2F`,
+    ]);
+  });
+
+  test('goes on with its token, which is not encoded, or with its marker, which is', () => {
+    const v2 = 'http://b.example/?list-type=2&encoding-type=url';
+    const token = '1ueGcxLPRx1Tr/XYExHnhbYLgveDs2J/wm36Hy4vbOwM=';
+    const more = '<IsTruncated>true</IsTruncated><EncodingType>url</EncodingType>';
+    const file = '<Contents><Key>a%2Fb+c</Key><Size>1</Size></Contents>';
+    const next = (url: string, inside: string) => bucket(url, more + inside + file)?.next;
+    expect(next(v2, `<NextContinuationToken>${token}</NextContinuationToken>`)).toBe(
+      `${v2}&continuation-token=${encodeURIComponent(token)}`,
+    );
+    expect(next('http://b.example/?marker=x', '<NextMarker>a%2Fd</NextMarker>')).toBe(
+      'http://b.example/?marker=a%2Fd',
+    );
+    // Without a delimiter, ListObjects names no marker: it is the last key.
+    expect(next('http://b.example/', '')).toBe('http://b.example/?marker=a%2Fb+c');
+    expect(next(v2, '')).toBeUndefined();
+    expect(bucket(v2, more + file)).toMatchObject({ truncated: true });
+  });
+
+  test('with encoded keys has their names; a prefix may be encoded or not', () => {
+    const encoded = (prefix: string) =>
+      urls(
+        bucket(
+          'https://h.example/v1/s3/b/?encoding-type=url',
+          `<Name>b</Name><EncodingType>url</EncodingType><Prefix>${prefix}</Prefix>
+<Contents><Key>d+1%2B/test_file%283%29.png</Key><Size>1</Size></Contents>
+<Contents><Key>d+1%2B%2F%E8%85%BE.png</Key><Size>1</Size></Contents>`,
+        ),
+      );
+    const found = ['test_file(3).png', '%E8%85%BE.png'].map(
+      (name) => `https://h.example/v1/s3/b/d%201%2B/${name}`,
+    );
+    expect(encoded('d+1%2B%2F')).toEqual(found);
+    expect(encoded('d 1+/')).toEqual(found);
   });
 });
 
@@ -195,6 +328,27 @@ describe('a walk through folders', () => {
     walk.took(one, 'http://other/p/a/', listing(file('http://other/p/a/x')));
     walk.took(two, two.url, { ...listing(file('http://h/p/y')), isListing: false });
     expect(walk.result().files.map(({ url }) => url)).toEqual(['http://h/p/1']);
+  });
+
+  test('reads the further pages of a folder, and ends, however many a server makes up', () => {
+    const go = (more: (n: number) => string | undefined) => {
+      const walk = new FolderWalk('http://h/p/', 0);
+      let n = 0;
+      for (let step = walk.next(); step !== undefined; step = walk.next()) {
+        const next = more(++n);
+        walk.took(step, step.url, {
+          ...listing(file(`http://h/p/${n}`)),
+          ...(next === undefined ? {} : { next: `http://h/p/?token=${next}` }),
+        });
+      }
+      return walk.result();
+    };
+    const three = go((n) => (n < 3 ? String(n) : undefined));
+    expect(three.files.map(({ url }) => url.slice(11))).toEqual(['1', '2', '3']);
+    expect([three.folders, three.truncated]).toEqual([0, false]);
+    expect(go(() => 'same').files).toHaveLength(2);
+    const endless = go(String);
+    expect([endless.files.length, endless.truncated]).toEqual([300, true]);
   });
 
   test('ends, however many folders a server makes up', () => {

@@ -1,14 +1,16 @@
 /**
  * Finds the links of a page: those of a listing of a folder, as Apache, nginx, lighttpd, Caddy,
- * Python's http.server and S3 write them, or all links of any other web page.
+ * Python's http.server, S3 and the like write them, or all links of any other web page.
  */
 
+import { type BehindEdge, behindEdge, throughEdge } from './behind-edge.ts';
 import { readBucket } from './bucket-listing.ts';
 import { readHtml } from './html-page.ts';
 import { readJsonListing } from './json-listing.ts';
 import { listedSize } from './listed-size.ts';
 import { MAX_PAGE_LINKS, type PageLink, type PageLinks } from './page-link.ts';
 import { decodedPath, linkUrl } from './page-url.ts';
+import { readXmlListing } from './xml-listing.ts';
 
 /** A page as its server sent it. */
 export interface SentPage {
@@ -21,7 +23,8 @@ export interface SentPage {
 
 const TITLES = /^(?:index of|directory listing (?:for|of)|listing of)\b/i;
 const TYPES = /^(?:text\/(?:html|xml|plain)|application\/(?:json|xml|xhtml\+xml))$/;
-const BUCKET = /^(?:<\?xml[^>]{0,200}>\s{0,20})?<ListBucketResult\b/;
+/** Roots of listings in XML: of S3, and of nginx. */
+const XML_LISTING = /^(?:<\?xml[^>]{0,200}>\s{0,20})?<(ListBucketResult|list)[\s>/]/;
 
 /** Returns true for a media type whose documents may have links. */
 export function isPageType(type: string | undefined): boolean {
@@ -29,19 +32,37 @@ export function isPageType(type: string | undefined): boolean {
 }
 
 /**
- * Finds the links of a page.
+ * Finds the links of a page. Those of a page that came through an edge lead through it as well.
  *
  * @returns undefined for a document that is neither a web page nor a listing
  */
-export function readPage({ url, type, text }: SentPage): PageLinks | undefined {
+export function readPage(sent: SentPage): PageLinks | undefined {
+  const way = behindEdge(sent.url);
+  if (way === undefined) return readAt(sent, undefined);
+  const read = readAt({ ...sent, url: way.inner }, way);
+  if (read === undefined) return undefined;
+  const links = read.links.map((link) => ({ ...link, url: throughEdge(way, link.url) }));
+  const { next } = read;
+  return { ...read, links, ...(next === undefined ? {} : { next: throughEdge(way, next) }) };
+}
+
+function readAt({ url, type, text }: SentPage, way: BehindEdge | undefined): PageLinks | undefined {
   const begin = text.slice(0, 1000).trimStart();
   if (begin.startsWith('[')) {
     const links = readJsonListing(url, text);
     return links && bounded(true, links, false);
   }
-  if (BUCKET.test(begin)) {
+  const root = XML_LISTING.exec(begin)?.[1];
+  if (root === 'list') {
+    const links = readXmlListing(url, text);
+    return links && bounded(true, links, false);
+  }
+  if (root !== undefined) {
     const bucket = readBucket(url, text);
-    return bucket && bounded(true, bucket.links, bucket.truncated);
+    if (bucket === undefined) return undefined;
+    const { links, truncated, next } = bucket;
+    if (next === undefined) return bounded(true, links, truncated);
+    return { ...bounded(true, links, false), next };
   }
   if (type !== undefined ? !type.includes('html') : !/^<(?:!doctype|html)/i.test(begin)) {
     return undefined;
@@ -52,8 +73,12 @@ export function readPage({ url, type, text }: SentPage): PageLinks | undefined {
   const here = new URL('.', url);
   const isListing = isListingTitle(page.title, here.pathname);
   const links = page.links.flatMap(({ href, after, bytes }) => {
-    const target = href.startsWith('#') ? undefined : linkUrl(href, base);
-    if (target === undefined || target.href === own) return [];
+    const written = href.startsWith('#') ? undefined : linkUrl(href, base);
+    if (written === undefined) return [];
+    // Edges may put themselves before the links of an index.
+    const isOfEdge = written.origin === way?.edge;
+    const target = isOfEdge ? new URL(behindEdge(written.href)?.inner ?? written.href) : written;
+    if (target.href === own) return [];
     if (!isListing) return { url: target.href, isFolder: false, folder: '' };
     return listedLink(target, here, bytes ?? listedSize(after)) ?? [];
   });

@@ -4,7 +4,7 @@
  * are the patterns of aria2's `--parameterized-uri` (aria2c(1)), which curl knows as well.
  */
 
-import { MillraceError } from '../../base/errors.ts';
+import { TextFault } from './text-fault.ts';
 
 /** Longest text that all URLs of a pattern may have together, in characters, without its numbers. */
 const MAX_CHARS = 8_000_000;
@@ -14,7 +14,7 @@ const PART = /\{([^{}]*)\}|\[(\d{1,9}|[a-z]|[A-Z])-(\d{1,9}|[a-z]|[A-Z])(?::(\d{
  * Expands a pattern; the last part varies fastest. A text without patterns stands for itself.
  *
  * @param most most URLs that it may stand for
- * @throws MillraceError `bad-option` for more URLs than that, and for a range without an end
+ * @throws TextFault for more URLs than that, and for a range without an end
  */
 export function expandPattern(pattern: string, most: number): string[] {
   let urls = [''];
@@ -25,7 +25,7 @@ export function expandPattern(pattern: string, most: number): string[] {
     const count = urls.length * choices.length;
     if (count > most) throw tooMany(most);
     if (count * pattern.length > MAX_CHARS) {
-      throw new MillraceError('bad-option', 'the pattern is too long for so many URLs');
+      throw new TextFault('pattern-too-long');
     }
     urls = urls.flatMap((url) => choices.map((choice) => url + between + choice));
     at = match.index + match[0].length;
@@ -51,7 +51,7 @@ function choicesOf([whole, words, first = '', last = '', step]: RegExpExecArray,
   const by = Number(step ?? 1);
   const sameKind = [/^\d+$/, /^[a-z]$/, /^[A-Z]$/].some((k) => k.test(first) && k.test(last));
   if (!sameKind || from === undefined || to === undefined || to < from || by === 0) {
-    throw new MillraceError('bad-option', `${whole} is not a range`);
+    throw new TextFault('pattern-no-range', { range: whole });
   }
   const count = Math.floor((to - from) / by) + 1;
   if (count > most) throw tooMany(most);
@@ -61,5 +61,4 @@ function choicesOf([whole, words, first = '', last = '', step]: RegExpExecArray,
   });
 }
 
-const tooMany = (most: number) =>
-  new MillraceError('bad-option', `the pattern stands for more than ${most} URLs`);
+const tooMany = (n: number) => new TextFault('pattern-too-many', { n });

@@ -88,7 +88,7 @@ export function sentPart({ sentBytes, totalBytes }: ShareView): number {
 
 /** Returns true for files that downloads can be made of, and which are not for sending. */
 export function isDescription(name: string): boolean {
-  return /\.(meta4|metalink|torrent|exnode|txt|list|urls?)$/i.test(name);
+  return /\.(meta4|metalink|torrent|exnode|txt|list|urls?|webloc)$/i.test(name);
 }
 
 const MIB = 1024 ** 2;

@@ -1,15 +1,15 @@
 /**
- * The dialog for adding downloads: links from any text, Metalink documents, torrents, exNodes, and options.
+ * The dialog for adding downloads: links from any text or list, Metalink documents, torrents, exNodes,
+ * and options.
  */
 
 import type { AddManyResult, Apart, MetalinkFile } from '@millrace/shared/bridge/rpc/adding-api';
 import { Lines } from '@millrace/shared/ui/fields';
-import { Icon } from '@millrace/shared/ui/icons';
-import { type ChangeEvent, useEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { commonRequest, FIRST_FORM, problemsOf, requestsOf } from '../../model/adding/add-form.ts';
 import { filtered, NO_FILTER, type ShownLink } from '../../model/adding/found-filter.ts';
-import type { GivenMetalink } from '../../model/app-state.ts';
-import { readMetalinkFiles } from '../../model/metalinks.ts';
+import type { GivenFiles } from '../../model/adding/given-files.ts';
+import type { DialogState, GivenMetalink } from '../../model/app-state.ts';
 import { batches, MAX_TEXT_CHARS } from '../../model/text-pieces.ts';
 import { hostOf } from '../../text/format.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
@@ -20,6 +20,7 @@ import { PageLine, usePage } from './add-page.tsx';
 import { ProbeButton, useProbe } from './add-probe.tsx';
 import { FoundList } from './found-list.tsx';
 import { FoundTools } from './found-tools.tsx';
+import { OpenFiles } from './open-files.tsx';
 import { useFound } from './use-found.ts';
 import { useMagnets } from './use-magnets.ts';
 
@@ -31,17 +32,26 @@ const BATCH = 1000;
 const TOLD = 3;
 
 interface AddProps {
-  readonly initialText: string;
-  readonly initialMetalinks: readonly GivenMetalink[];
+  /** Text and documents that the dialog opens with; another object while it is open brings more. */
+  readonly given: DialogState & { readonly kind: 'add' };
 }
 
-export function AddDialog({ initialText, initialMetalinks }: AddProps) {
+export function AddDialog({ given }: AddProps) {
   const text = useText();
   const app = useApp();
   const actions = useActions();
   const settings = useAppState((state) => state.settings);
-  const [typed, setTyped] = useState(initialText);
-  const [opened, setOpened] = useState(initialMetalinks);
+  const [taken, setTaken] = useState(given);
+  const [typed, setTyped] = useState(given.text);
+  const [opened, setOpened] = useState(given.metalinks);
+  const take = ({ text: more, metalinks }: GivenFiles) => {
+    if (more !== '') setTyped(typed.trim() === '' ? more : `${typed.trimEnd()}\n${more}`);
+    if (metalinks.length > 0) setOpened([...opened, ...metalinks]);
+  };
+  if (given !== taken) {
+    setTaken(given);
+    take(given);
+  }
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [together, setTogether] = useState(false);
   const [form, setForm] = useState({
@@ -54,7 +64,7 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
   const found = useFound(typed, setLeft);
   const magnets = useMagnets(typed);
   const metalinks = [...opened, ...magnets.documents];
-  const allProblems = [...found.problems, ...magnets.problems];
+  const allProblems = [...found.problems.map((one) => text.fault(one)), ...magnets.problems];
 
   const [filter, setFilter] = useState(NO_FILTER);
   const [isPageType, setPageType] = useState(false);
@@ -185,7 +195,7 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
             {found.truncated && ` ${text.t('add.tooMany', { n: text.number(found.links.length) })}`}
           </span>
           {found.links.length > 0 && !found.reading && <ProbeButton probing={probing} />}
-          <OpenMetalink onRead={(read) => setOpened([...opened, ...read])} />
+          <OpenFiles onRead={take} />
         </div>
         <PageLine reading={reading} />
         {allProblems.length > 0 && (
@@ -279,34 +289,5 @@ function LinksField({ value, onChange }: { value: string; onChange: (value: stri
         event.currentTarget.form?.requestSubmit();
       }}
     />
-  );
-}
-
-function OpenMetalink({ onRead }: { onRead: (read: GivenMetalink[]) => void }) {
-  const text = useText();
-  const app = useApp();
-  const field = useRef<HTMLInputElement>(null);
-  const read = async (event: ChangeEvent<HTMLInputElement>) => {
-    const given = await readMetalinkFiles(app, [...(event.target.files ?? [])]);
-    event.target.value = '';
-    if (given.length > 0) onRead(given);
-  };
-  return (
-    <>
-      <input
-        ref={field}
-        type="file"
-        hidden
-        multiple
-        accept=".meta4,.metalink,.torrent,.exnode"
-        onChange={(event) => void read(event)}
-      />
-      <button type="button" className="text-button" onClick={() => field.current?.click()}>
-        <span className="line">
-          <Icon name="metalink" />
-          {text.t('add.metalink.open')}
-        </span>
-      </button>
-    </>
   );
 }

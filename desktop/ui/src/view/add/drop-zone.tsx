@@ -2,9 +2,8 @@
 
 import { Icon } from '@millrace/shared/ui/icons';
 import { useEffect, useState } from 'react';
-import { isMetalinkName, readMetalinkFiles } from '../../model/metalinks.ts';
+import { readGivenFiles } from '../../model/adding/given-files.ts';
 import { isDescription } from '../../model/shares/shares.ts';
-import { MAX_TEXT_CHARS } from '../../model/text-pieces.ts';
 import { useActions, useApp, useText } from '../common/context.tsx';
 
 export function DropZone() {
@@ -32,11 +31,12 @@ export function DropZone() {
     const take = async (gift: DataTransfer) => {
       const links = gift.getData('text/uri-list') || gift.getData('text/plain');
       const files = [...gift.files];
-      const documents = files.filter(({ name }) => isMetalinkName(name));
-      const texts = files.filter(({ name }) => /\.(txt|list|urls?)$/i.test(name));
-      const read = await Promise.all(texts.map((file) => file.slice(0, MAX_TEXT_CHARS).text()));
-      const metalinks = await readMetalinkFiles(app, documents);
-      const given = [links, ...read].filter((one) => one !== '').join('\n');
+      const read = await readGivenFiles(
+        app,
+        files.filter(({ name }) => isDescription(name)),
+      );
+      const { metalinks } = read;
+      const given = [links, read.text].filter((one) => one !== '').join('\n');
       if (given !== '' || metalinks.length > 0) {
         actions.open({ kind: 'add', text: given, metalinks });
         return;

@@ -1,6 +1,6 @@
 /** Has the daemon find the links in a typed text. */
 
-import type { FoundLink } from '@millrace/shared/bridge/rpc/adding-api';
+import type { FoundLink, TextFault } from '@millrace/shared/bridge/rpc/adding-api';
 import { useEffect, useState } from 'react';
 import { leftAtFirst } from '../../model/adding/found-filter.ts';
 import { withoutMagnets } from '../../model/metalinks.ts';
@@ -18,7 +18,7 @@ interface Found {
   /** True while more of the text is being read. */
   readonly reading: boolean;
   /** Why commands and patterns were not taken. */
-  readonly problems: readonly string[];
+  readonly problems: readonly TextFault[];
 }
 
 const NOTHING: Found = {
@@ -41,12 +41,12 @@ export function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => 
     }
     const ask = async () => {
       const links = new Map<string, FoundLink>();
-      const problems = new Set<string>();
+      const problems = new Map<string, TextFault>();
       let truncated = typed.length > MAX_TEXT_CHARS;
       const show = (reading: boolean) => {
         setFound({
           ...{ links: [...links.values()], truncated, asked: true, reading },
-          problems: [...problems].slice(0, MAX_PROBLEMS),
+          problems: [...problems.values()].slice(0, MAX_PROBLEMS),
         });
         setLeft(new Set(leftAtFirst([...links.values()])));
       };
@@ -58,7 +58,7 @@ export function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => 
           else truncated ||= !links.has(link.url);
         }
         truncated ||= answer.truncated;
-        for (const why of answer.problems) problems.add(why);
+        for (const fault of answer.problems) problems.set(fault.text, fault);
         if (truncated) break;
         show(true);
       }

@@ -46,7 +46,7 @@ export function Dialog({ title, children, size = 'medium', alert = false }: Dial
           {...(alert ? { role: 'alertdialog' } : {})}
         >
           <div className="dialog-head">
-            <Radix.Title className="cut">{title}</Radix.Title>
+            <Radix.Title title={title}>{title}</Radix.Title>
             <Radix.Close className="icon-button small" aria-label={text.t('word.close')}>
               <Icon name="close" />
             </Radix.Close>

@@ -1,5 +1,6 @@
 /** The whole page. */
 
+import { MINI_PATH } from '@millrace/shared/bridge/page/mini-path';
 import { useEffect, useRef } from 'react';
 import { isByAccount, type SessionAnswer } from '../../api/session.ts';
 import type { AppState, DialogState } from '../../model/app-state.ts';
@@ -21,7 +22,6 @@ import { DownloadList } from '../list/list.tsx';
 import { ToolBar } from '../list/tool-bar.tsx';
 import { RemoveDialog, TrashDialog } from '../list/trash-dialogs.tsx';
 import { Mini } from '../mini/mini.tsx';
-import { MINI_PATH } from '../mini/open-mini.tsx';
 import { SettingsDialog } from '../settings/settings.tsx';
 import { ExtendDialog } from '../shares/extend-dialog.tsx';
 import { InviteDialog } from '../shares/invite-dialog.tsx';
@@ -89,7 +89,7 @@ function hasPanel({ panelOpen, selection, section }: AppState): boolean {
 function OpenDialog({ dialog }: { dialog: DialogState }) {
   switch (dialog.kind) {
     case 'add':
-      return <AddDialog initialText={dialog.text} initialMetalinks={dialog.metalinks} />;
+      return <AddDialog given={dialog} />;
     case 'send':
       return <SendDialog files={dialog.files} />;
     case 'extend':

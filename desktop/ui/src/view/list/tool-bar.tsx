@@ -235,10 +235,7 @@ function AppMenu() {
         run: () => actions.open({ kind: 'keys' }),
       },
     ],
-    // The app's window opens no others.
-    shell === undefined
-      ? [{ icon: 'panel', label: text.t('bar.mini'), run: () => void openMini({ app, actions }) }]
-      : [],
+    [{ icon: 'panel', label: text.t('bar.mini'), run: () => void openMini({ app, actions }) }],
     shell === undefined
       ? [{ icon: 'logout', label: text.t('bar.logOut'), run: () => void leave() }]
       : [],

@@ -1,13 +1,14 @@
-/** Opens the mini view: above all windows where the browser can do that, else in a small window. */
+/** Opens the mini view: above all windows where the browser or the app can do that, else in a small window. */
 
+import { MINI_PATH } from '@millrace/shared/bridge/page/mini-path';
 import { createRoot } from 'react-dom/client';
 import { Provider, type Shared } from '../common/context.tsx';
 import { Mini } from './mini.tsx';
 
 /** Size of the window, pixels. */
 const SIZE = { width: 320, height: 150 };
-/** Path of the page that shows the mini view alone. */
-export const MINI_PATH = '/mini';
+/** The app's window opens a window of its own for this page, which keeps its place. */
+const isInApp = /\bElectron\//.test(navigator.userAgent);
 
 /** Document Picture-in-Picture, which Chromium has from version 116 on. */
 interface PictureInPicture {
@@ -20,7 +21,7 @@ export async function openMini(shared: Shared): Promise<void> {
   const { documentPictureInPicture: above } = window as {
     documentPictureInPicture?: PictureInPicture;
   };
-  const opened = await above?.requestWindow(SIZE).catch(() => undefined);
+  const opened = isInApp ? undefined : await above?.requestWindow(SIZE).catch(() => undefined);
   if (opened === undefined) {
     window.open(MINI_PATH, 'millrace-mini', `popup,width=${SIZE.width},height=${SIZE.height}`);
     return;
