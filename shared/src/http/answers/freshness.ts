@@ -227,7 +227,8 @@ function whyNotStorableForAll(headers: Headers): string | undefined {
   return whyNotStorable({ vary }, directives);
 }
 
-function varyNames(headers: Headers): string[] {
+/** Returns the members of Vary, in lower case: fields of requests by which an answer was chosen. */
+export function varyNames(headers: Headers): string[] {
   return splitList(listField(headers, 'vary') ?? '').map((name) => name.toLowerCase());
 }
 
