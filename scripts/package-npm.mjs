@@ -99,7 +99,9 @@ function licenses(inputs) {
     const library = JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8'));
     const file = readdirSync(join(root, path)).find((name) => /^licen[cs]e/i.test(name));
     const text = file === undefined ? '' : readFileSync(join(root, path, file), 'utf8').trim();
-    return `${library.name} ${library.version} (${library.license})\n\n${text}\n`;
+    // Older packages list their licences with addresses, instead of naming one.
+    const name = library.license ?? library.licenses?.map(({ type }) => type).join(' or ');
+    return `${library.name} ${library.version} (${name})\n\n${text}\n`;
   });
   return texts.toSorted().join(`\n${'-'.repeat(80)}\n\n`);
 }

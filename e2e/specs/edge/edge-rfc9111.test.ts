@@ -123,6 +123,24 @@ describe('fields of the origin', () => {
     expect(status(cached)).toContain('hit');
   });
 
+  test.each([
+    ['a file', file('dated')],
+    ['a stream', { body: 'dated', status: 200, headers: { 'cache-control': 'max-age=3600' } }],
+  ])('judge If-Modified-Since by Date where %s has no Last-Modified', async (kind, answer) => {
+    const made = Date.now() - 60_000;
+    const url = origin.script(`/dated/${encodeURIComponent(kind)}`, {
+      ...answer,
+      headers: { ...answer.headers, date: formatHttpDate(made) },
+    });
+    const since = (at: number) => get(url, { 'if-modified-since': formatHttpDate(at) });
+    expect((await get(url)).status).toBe(200);
+    // A copy with the same Date may be of before a change within that second.
+    for (const at of [made - 3_000_000, made])
+      expect((await since(at)).body.toString()).toBe('dated');
+    expect((await since(Date.now() + 60_000)).status).toBe(304);
+    expect(origin.asked(`/dated/${encodeURIComponent(kind)}`)).toHaveLength(1);
+  });
+
   test('of a 304 that forbids to store it serve nobody else', async () => {
     const url = origin.script(
       '/withdrawn',

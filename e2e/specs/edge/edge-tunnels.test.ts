@@ -36,6 +36,10 @@ beforeAll(async () => {
       return void res.writeHead(206, { ...fields, 'cache-control': 'max-age=3600' }).end(SMALL);
     }
     if (pathname === '/small') return void res.end(SMALL);
+    if (pathname === '/asset') {
+      res.writeHead(200, { vary: 'Accept, Authorization', 'cache-control': 'max-age=60' });
+      return void res.end(req.headers.accept === 'application/octet-stream' ? SMALL : '{}');
+    }
     if (pathname === '/no-head' && req.method === 'HEAD') return void res.writeHead(405).end();
     if (pathname === '/content' || pathname === '/no-head') return void res.end(CONTENT);
     if (pathname === '/events') {
@@ -117,6 +121,17 @@ test('the types that a client accepts choose only among answers that are kept fo
   // The first answer is that to the question of the edge itself.
   expect(accepted.get('/small')).toEqual([undefined, 'image/webp']);
   expect(accepted.get('/varies')).toEqual([undefined]);
+});
+
+test('the first client gets the type that it accepts: the answer to the edge’s own question was another', async () => {
+  const headers = { accept: 'application/octet-stream' };
+  for (let i = 0; i < 2; i++) {
+    expect((await fetchAll(of('/asset'), { headers })).digest).toBe(sha256(SMALL));
+  }
+  expect((await fetchAll(of('/asset?b'), { headers: { accept: '*/*' } })).body.toString()).toBe(
+    '{}',
+  );
+  expect(accepted.get('/asset')).toEqual([undefined, ...Array(2).fill(headers.accept), undefined]);
 });
 
 describe('a HEAD of a file that is passed through', () => {

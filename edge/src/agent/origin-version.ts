@@ -115,8 +115,12 @@ export class OriginVersion {
       range: formatRange({ start: 0, end: chunkBytes }),
       ...(known === undefined ? {} : unlessChanged(known.version)),
     });
-    if (isEncodedPart(response) && !isWholePart(response.headers)) {
-      // Ranges of it may be of the coded bytes, or coded themselves: only the whole is safe.
+    // Ranges of an encoded file may be of the coded bytes, or coded themselves. Ranges of a file that
+    // nothing pins may be of two versions. Only the whole, in one answer, is safe.
+    if (
+      (isEncodedPart(response) && !isWholePart(response.headers)) ||
+      this.#isUnpinnedPart(response, question)
+    ) {
       response.discard();
       onOriginBytes(begunBytes(response, chunkBytes));
       response = await this.#open(question, signal, {});
@@ -127,6 +131,15 @@ export class OriginVersion {
       response.discard();
       throw error;
     }
+  }
+
+  /** Returns true for a part of a file that may be kept for a time, but that nothing pins. */
+  #isUnpinnedPart(response: HttpResponse, { url, digest }: VersionQuestion): boolean {
+    const { status, headers } = response;
+    if (status !== 206 || digest !== undefined || isWholePart(headers)) return false;
+    const range = parseContentRange(listField(headers, 'content-range'));
+    if (range?.total === undefined || canPin(readValidators(headers))) return false;
+    return this.#options.streams.keepsForTime(response, url, range.total);
   }
 
   #open(

@@ -10,7 +10,12 @@ import { OBJECT_BYTES } from '@millrace/shared/cdn/admission/memory-weight';
 import { StreamDigests } from '@millrace/shared/cdn/chunks/stream-plan';
 import { isStreamTag, streamTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
-import { type Freshness, readFreshness, withTimes } from '@millrace/shared/http/answers/freshness';
+import {
+  type Freshness,
+  isFresh,
+  readFreshness,
+  withTimes,
+} from '@millrace/shared/http/answers/freshness';
 import { judgeWholeAsSent } from '@millrace/shared/http/answers/range-contract';
 import { whyNotStreamed } from '@millrace/shared/http/answers/whole-answer';
 import { canPin } from '@millrace/shared/http/fields/validators';
@@ -135,6 +140,14 @@ export class Streams implements ChunkSource {
     if (!this.canKeep) return 'no-ranges';
     const { maxBytes } = this.#options;
     return whyNotStreamed(response.headers, length, maxBytes, this.#freshness(response, url));
+  }
+
+  /** Returns true if an answer with a whole file of that length and these fields would be fresh for a time. */
+  keepsForTime(response: HttpResponse, url: URL, length: number): boolean {
+    const freshness = this.#freshness(response, url);
+    const { maxBytes } = this.#options;
+    if (!this.canKeep || !isFresh(freshness, freshness.arrivedAt)) return false;
+    return whyNotStreamed(response.headers, length, maxBytes, freshness) === undefined;
   }
 
   #freshness({ headers, requestedAt, arrivedAt }: HttpResponse, url: URL): Freshness {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { OriginPause } from '@millrace/shared/cdn/chunks/origin-pause';
 import type { Headers } from '@millrace/shared/http/fields/headers';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
-import { isEncodedPart, tunnelHead, tunnelRequestHeaders } from './tunnel.ts';
+import { isAnsweredBy, isEncodedPart, tunnelHead, tunnelRequestHeaders } from './tunnel.ts';
 
 /** Makes the client's head from an answer of the origin. @param asked header of the request */
 function head(status: number, headers: Headers, asked: Headers = {}) {
@@ -117,3 +117,22 @@ describe('an encoded answer', () => {
     expect(head(200, plain).headers).toEqual(passed);
   });
 });
+
+test.each<[number, Record<string, string>, Record<string, string>, boolean]>([
+  [200, {}, {}, true],
+  [200, {}, { accept: 'image/webp' }, true],
+  [200, { vary: 'Origin, Accept' }, {}, true],
+  [200, { vary: 'Origin, Accept' }, { accept: '*/*' }, true],
+  [200, { vary: 'Origin, Accept' }, { accept: 'image/webp' }, false],
+  [200, { vary: '*' }, { accept: 'image/webp' }, false],
+  [200, { vary: 'Accept-Encoding' }, { accept: 'image/webp' }, true],
+  [200, {}, { range: 'bytes=5-' }, true],
+  [206, {}, { accept: 'image/webp' }, true],
+  [206, {}, { range: 'bytes=5-' }, false],
+  [206, {}, { 'if-none-match': '"a"' }, false],
+])(
+  'an answer %i with %j to the edge is one to a client with %j: %s',
+  (status, headers, asked, is) => {
+    expect(isAnsweredBy({ status, headers }, asked)).toBe(is);
+  },
+);

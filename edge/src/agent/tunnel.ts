@@ -8,6 +8,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
 import type { OriginPause } from '@millrace/shared/cdn/chunks/origin-pause';
+import { varyNames } from '@millrace/shared/http/answers/freshness';
 import { passedFields } from '@millrace/shared/http/answers/passed-fields';
 import {
   checkIdentity,
@@ -81,9 +82,20 @@ export function isEncodedPart({
   return status === 206 && contentCoding(headers) !== undefined;
 }
 
-/** Returns true for a request with a range or conditions, which the origin alone can judge. */
-export function asksForMore(headers: Headers): boolean {
-  return ['range', ...CONDITIONAL].some((name) => headers[name] !== undefined);
+/**
+ * Returns true if a client's request is answered by the origin's answer to the edge, which had asked
+ * for the beginning of the file, without conditions, and for no type.
+ */
+export function isAnsweredBy(
+  { status, headers }: Pick<HttpResponse, 'status' | 'headers'>,
+  requestHeaders: Headers,
+): boolean {
+  // The whole file as a part: whoever wants another part, or has conditions, asks the origin.
+  if (status === 206 && ['range', ...CONDITIONAL].some((name) => name in requestHeaders)) {
+    return false;
+  }
+  const accept = listField(requestHeaders, 'accept') ?? '*/*';
+  return accept === '*/*' || !varyNames(headers).some((name) => name === 'accept' || name === '*');
 }
 
 /** Returns true for a status of an answer with the file, or about the client's range or conditions. */

@@ -96,11 +96,11 @@ const WORDS: Readonly<Record<FindingId, (values: Values) => readonly [string, st
   ],
   'etag-weak-only': () => [
     'Versions cannot be told apart',
-    'The only ETag is weak and there is no usable date. Parts of different versions could be mixed, so edges pass the file through in one piece, unless it has only one part.',
+    'The only ETag is weak and there is no usable date. Parts of different versions could be mixed, so edges pass the file through in one piece, unless it has only one part. Where it stays current for a time, they keep the whole of it for that time.',
   ],
   'version-none': () => [
     'Versions cannot be told apart',
-    'There is neither an ETag nor a usable Last-Modified. Parts of different versions could be mixed, so edges pass the file through in one piece, unless it has only one part.',
+    'There is neither an ETag nor a usable Last-Modified. Parts of different versions could be mixed, so edges pass the file through in one piece, unless it has only one part. Where it stays current for a time, they keep the whole of it for that time.',
   ],
   'version-unstable': () => [
     'The version changes with every answer',

@@ -62,7 +62,7 @@ const SERVICES: Readonly<Record<Service, readonly [string, string, Grade]>> = {
   ],
   streamed: [
     'This edge keeps it once it has passed',
-    'Its origin sends no parts: the first client gets the file as it comes, and all others get it from the cache, with ranges.',
+    'No parts of it can be fetched one by one: the first client gets the file as it comes, and all others get it from the cache, with ranges.',
     'limited',
   ],
   'passed-through': [

@@ -24,7 +24,7 @@ import { type OriginUse, together } from '../admission/origin-use.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
 import type { Resolution } from '../agent/origin-version.ts';
 import { settled } from '../agent/settled.ts';
-import { asksForMore, tunnelHead } from '../agent/tunnel.ts';
+import { isAnsweredBy, tunnelHead } from '../agent/tunnel.ts';
 import {
   canAnswer,
   connectionOf,
@@ -198,8 +198,7 @@ export class PrefixedHandler {
     { take }: Extract<Resolution, { kind: 'tunnel' }>,
   ): HttpResponse | undefined {
     const response = take();
-    // The whole file as a part: whoever wants another part, or has conditions, asks the origin.
-    if (response?.status !== 206 || !asksForMore(exchange.req.headers)) return response;
+    if (response === undefined || isAnsweredBy(response, exchange.req.headers)) return response;
     this.#discard(exchange, response);
     return undefined;
   }

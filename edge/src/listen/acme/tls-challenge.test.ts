@@ -72,22 +72,44 @@ test.each([
   expect(await ask(port, options)).toEqual([usual.cert.trim(), expect.stringMatching(/usual \/x/)]);
 });
 
-test('a first message that comes byte by byte is the same', async () => {
-  await folder.putChallenge(`${challenge.key}${challenge.cert}`);
-  const relay = createRelay(async (socket) => {
+/** Starts a relay before the server. @param cut into which pieces it sends a client's bytes @returns its port */
+async function relay(cut: (bytes: Buffer) => readonly Buffer[]): Promise<number> {
+  const server = createRelay(async (socket) => {
     const onward = connectPlain({ port, host: '127.0.0.1', noDelay: true });
     onward.pipe(socket);
     for (const end of [socket, onward]) end.on('error', () => onward.destroy());
     socket.on('close', () => onward.destroy());
     for await (const chunk of socket) {
-      for (const byte of chunk) await new Promise((sent) => onward.write(Buffer.of(byte), sent));
+      for (const piece of cut(chunk)) await new Promise((sent) => onward.write(piece, sent));
     }
   });
-  await once(relay.listen(0, '127.0.0.1'), 'listening');
-  done.defer(() => void relay.close());
-  const { port: at } = relay.address() as AddressInfo;
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  done.defer(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+test('a first message that comes byte by byte is the same', async () => {
+  await folder.putChallenge(`${challenge.key}${challenge.cert}`);
+  const at = await relay((bytes) => Array.from(bytes, (byte) => Buffer.of(byte)));
   expect(await ask(at)).toEqual([usual.cert.trim(), expect.stringMatching(/usual \/x/)]);
   expect(certOf(await shakeHands({ port: at }))).toBe(challenge.cert.trim());
+});
+
+test('clients whose first message is cut into records are served as always while an order waits', async () => {
+  await folder.putChallenge(`${challenge.key}${challenge.cert}`);
+  const at = await relay((bytes) => {
+    const [type, , , high = 0, low = 0] = bytes;
+    const end = 5 + high * 256 + low;
+    if (type !== 22 || end > bytes.length) return [bytes];
+    const record = (piece: Buffer) =>
+      Buffer.concat([
+        bytes.subarray(0, 3),
+        Buffer.of(piece.length >> 8, piece.length & 255),
+        piece,
+      ]);
+    return [record(bytes.subarray(5, 90)), record(bytes.subarray(90, end)), bytes.subarray(end)];
+  });
+  expect(await ask(at)).toEqual([usual.cert.trim(), expect.stringMatching(/usual \/x/)]);
 });
 
 test('bytes that are no TLS are refused, and a client that leaves is let go', async () => {

@@ -7,12 +7,19 @@
 
 import type { Socket } from 'node:net';
 import { createServer, type Server } from 'node:tls';
-import { type ClientHello, readClientHello } from '@millrace/shared/http/messages/client-hello';
+import {
+  getExtensionData,
+  readTlsClientHello,
+  type TlsClientHelloMessage,
+} from 'read-tls-client-hello';
 import { HANDSHAKE_MS } from '../http-limits.ts';
 import type { CertificateOrders } from './acme-folder.ts';
 
 /** Protocol of the challenge (RFC 8737 6.2). */
 const PROTOCOL = 'acme-tls/1';
+
+/** Events of a socket whose client sends no more. */
+const LEAVING = ['error', 'end'] as const;
 
 /** Answers challenges on a server for TLS, which listens nowhere yet. */
 export function answerChallenges(
@@ -27,7 +34,7 @@ export function answerChallenges(
   server.on('connection', (socket: Socket) => {
     const pair = folder.challenge();
     if (pair === undefined) return pass(socket);
-    readFirst(socket, (hello) => {
+    void readFirst(socket, (hello) => {
       if (isChallenge(hello, name)) answer(socket, pair);
       else pass(socket);
     });
@@ -35,37 +42,32 @@ export function answerChallenges(
 }
 
 /** Returns true for the message of an authority (RFC 8737 3): this protocol alone, and the name. */
-function isChallenge(hello: ClientHello | undefined, name: string): boolean {
-  if (hello?.serverName !== name) return false;
-  return hello.protocols.length === 1 && hello.protocols[0] === PROTOCOL;
+function isChallenge(hello: TlsClientHelloMessage | undefined, name: string): boolean {
+  if (hello === undefined) return false;
+  const { serverName } = getExtensionData(hello, 'server_name') ?? {};
+  const { protocols = [] } =
+    getExtensionData(hello, 'application_layer_protocol_negotiation') ?? {};
+  if (serverName?.toLowerCase() !== name) return false;
+  return protocols.length === 1 && protocols[0] === PROTOCOL;
 }
 
-/** Reads the first message of a connection, puts its bytes back, and calls `go`, unless the client leaves. */
-function readFirst(socket: Socket, go: (hello: ClientHello | undefined) => void): void {
-  let bytes = Buffer.alloc(0);
-  const look = () => {
-    const more: Buffer | null = socket.read();
-    if (more === null) return;
-    bytes = Buffer.concat([bytes, more]);
-    const hello = readClientHello(bytes);
-    if (hello === 'partial') return;
-    stop();
-    socket.unshift(bytes);
-    go(hello);
-  };
-  const leave = () => {
-    stop();
-    socket.destroy();
-  };
+/**
+ * Reads the first message of a connection, puts its bytes back, and calls `go` with what it asks
+ * for, unless the client leaves. The library reads one record, which is of 64 KiB at most, and sets
+ * no limit of time: that is the one of a handshake, set here. `go` gets undefined for bytes that are
+ * no such message, and for a message that is cut into several records. TLS judges these.
+ */
+async function readFirst(
+  socket: Socket,
+  go: (hello: TlsClientHelloMessage | undefined) => void,
+): Promise<void> {
+  const leave = () => void socket.destroy();
   const late = setTimeout(leave, HANDSHAKE_MS).unref();
-  const leaving = ['error', 'end', 'close'] as const;
-  const stop = () => {
-    clearTimeout(late);
-    socket.off('readable', look);
-    for (const event of leaving) socket.off(event, leave);
-  };
-  for (const event of leaving) socket.on(event, leave);
-  socket.on('readable', look);
+  for (const event of LEAVING) socket.on(event, leave);
+  const hello = await readTlsClientHello(socket).catch(() => undefined);
+  clearTimeout(late);
+  for (const event of LEAVING) socket.off(event, leave);
+  if (!socket.destroyed) go(hello);
 }
 
 /** Shakes hands with the certificate of the challenge, and closes: nothing is said (RFC 8737 3). */

@@ -7,7 +7,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { bringsFirstChunk, withFirstChunk } from '@millrace/shared/cdn/chunks/cache-outcome';
 import { isFileOfDepots } from '@millrace/shared/cdn/depot/depot-file';
 import { decideAnswer } from '@millrace/shared/http/answers/answer';
-import { currentAge } from '@millrace/shared/http/answers/freshness';
+import { currentAge, generatedBy } from '@millrace/shared/http/answers/freshness';
 import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
 import { KNOWN_DIGEST } from '@millrace/shared/http/fields/known-digest';
 import { viaItem } from '@millrace/shared/http/fields/via';
@@ -79,7 +79,10 @@ export async function sendFile(
   const found = { url: new URL(pointer.finalUrl), headers: version.fields, outcome };
   // A client that knows the digest wants the bytes, from wherever they come.
   if (version.digest === undefined && sendMoved(o, exchange, found)) return;
-  const answer = decideAnswer(req.method ?? 'GET', req.headers, version);
+  const answer = decideAnswer(req.method ?? 'GET', req.headers, {
+    ...version,
+    generatedBy: generatedBy(version.fields, pointer.freshness),
+  });
   if (answer.kind === 'precondition-failed') throw new MillraceError('precondition-failed');
   if (answer.kind === 'unsatisfiable') {
     res.setHeader('content-range', `bytes */${version.length}`);

@@ -7,7 +7,7 @@ import { RangeSet } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { bringsFirstChunk } from '@millrace/shared/cdn/chunks/cache-outcome';
 import { decideAnswer } from '@millrace/shared/http/answers/answer';
-import { currentAge } from '@millrace/shared/http/answers/freshness';
+import { currentAge, generatedBy } from '@millrace/shared/http/answers/freshness';
 import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
 import { viaItem } from '@millrace/shared/http/fields/via';
 import { sleep } from '@millrace/shared/node/sleep';
@@ -54,7 +54,10 @@ export async function sendStream(
   if (sendMoved(o, exchange, found)) return;
   const headers = { ...req.headers };
   delete headers.range;
-  const answer = decideAnswer(req.method ?? 'GET', headers, version);
+  const answer = decideAnswer(req.method ?? 'GET', headers, {
+    ...version,
+    generatedBy: generatedBy(version.fields, pointer.freshness),
+  });
   if (answer.kind === 'precondition-failed') throw new MillraceError('precondition-failed');
   if (answer.kind === 'unsatisfiable')
     throw new MillraceError('internal', 'no range was asked for');

@@ -89,6 +89,25 @@ describe('decideAnswer', () => {
     expect(kindOf(headers, {})).toBe(name === 'If-Match' ? FAILED : 'whole');
   });
 
+  test.each<[string, Headers, Validators, string]>([
+    ['earlier', { 'if-modified-since': BEFORE }, {}, 'whole'],
+    ['the same', { 'if-modified-since': DATE }, {}, SAME],
+    ['later', { 'if-modified-since': AFTER }, {}, SAME],
+    ['later, and a tag', { 'if-modified-since': AFTER }, { etag: '"a"' }, SAME],
+    ['later, and another tag', { 'if-modified-since': AFTER, 'if-none-match': '"b"' }, {}, 'whole'],
+    ['earlier than Last-Modified', { 'if-modified-since': BEFORE }, DATED, 'whole'],
+    ['as a limit', { 'if-unmodified-since': BEFORE }, {}, 'whole'],
+    ['for a range', { ...RANGE, 'if-range': AFTER }, {}, 'whole'],
+  ])(
+    'a date is compared with the response only without Last-Modified: %s',
+    (_, headers, v, kind) => {
+      const generatedBy = v.lastModified === undefined ? DATED.lastModified : 0;
+      expect(decideAnswer('GET', headers, { length: 10, validators: v, generatedBy }).kind).toBe(
+        kind,
+      );
+    },
+  );
+
   test.each<[string, Validators, string]>([
     ['"a"', BOTH, 'ranges'],
     [' "a" ', BOTH, 'ranges'],

@@ -4,6 +4,7 @@
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
+import type { Millis } from '../../base/clock.ts';
 import { ifRangeHolds } from '../fields/conditions.ts';
 import { type Headers, listField } from '../fields/headers.ts';
 import { parseHttpDate } from '../fields/http-date.ts';
@@ -29,19 +30,24 @@ export type Answer =
       readonly outOfOrder: boolean;
     };
 
+export interface AnsweredFile {
+  readonly length: number;
+  readonly validators: Validators;
+  /**
+   * Time by which the stored response had been generated (`generatedBy`), for If-Modified-Since
+   * where there is no Last-Modified; undefined: that condition then proves nothing.
+   */
+  readonly generatedBy?: Millis | undefined;
+}
+
 /**
  * Decides how to answer a request for a file.
  *
  * @param method GET or HEAD
  * @param headers the client's request header
- * @param file the file's length and validators
  */
-export function decideAnswer(
-  method: string,
-  headers: Headers,
-  file: { readonly length: number; readonly validators: Validators },
-): Answer {
-  const early = evaluatePreconditions(headers, file.validators);
+export function decideAnswer(method: string, headers: Headers, file: AnsweredFile): Answer {
+  const early = evaluatePreconditions(headers, file);
   if (early !== undefined) return early;
 
   // Range is defined for GET alone; elsewhere it is ignored (RFC 9110 14.2).
@@ -55,7 +61,10 @@ export function decideAnswer(
   return { kind: 'ranges', ranges, outOfOrder: prefersOutOfOrder(listField(headers, 'prefer')) };
 }
 
-function evaluatePreconditions(headers: Headers, v: Validators): Answer | undefined {
+function evaluatePreconditions(
+  headers: Headers,
+  { validators: v, generatedBy }: AnsweredFile,
+): Answer | undefined {
   const ifMatch = listField(headers, 'if-match');
   const unmodifiedSince = parseHttpDate(listField(headers, 'if-unmodified-since'));
   if (ifMatch !== undefined) {
@@ -74,8 +83,9 @@ function evaluatePreconditions(headers: Headers, v: Validators): Answer | undefi
     if (tags === '*' || tags.some((tag) => etagMatchesWeakly(tag, v))) {
       return { kind: 'not-modified' };
     }
-  } else if (modifiedSince !== undefined && v.lastModified !== undefined) {
-    if (v.lastModified <= modifiedSince) return { kind: 'not-modified' };
+  } else if (modifiedSince !== undefined) {
+    const changedBy = v.lastModified ?? generatedBy;
+    if (changedBy !== undefined && changedBy <= modifiedSince) return { kind: 'not-modified' };
   }
   return undefined;
 }

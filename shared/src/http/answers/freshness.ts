@@ -3,6 +3,7 @@
  * pointers only: chunks with a version tag never go stale.
  */
 
+import type { Millis } from '../../base/clock.ts';
 import { type Headers, listField, splitList } from '../fields/headers.ts';
 import { parseHttpDate } from '../fields/http-date.ts';
 import { readKnownDigest } from '../fields/known-digest.ts';
@@ -85,6 +86,26 @@ export function readFreshness(headers: Headers, requestedAt: number, arrivedAt: 
     staleIfErrorMs: staleMs('stale-if-error', DEFAULT_STALE_IF_ERROR_MS),
     ...(staleWhileRevalidateMs > 0 ? { staleWhileRevalidateMs } : {}),
   };
+}
+
+/**
+ * Returns the time by which an origin had generated a response, for judging If-Modified-Since by it
+ * where there is no Last-Modified (RFC 9111 4.3.2). A client whose copy was generated later has the
+ * same content, or newer.
+ *
+ * It is later than Date, for which the RFC would have it. Date is in whole seconds: copies with the
+ * same Date may be of before and of after a change within that second. And Date is by the origin's
+ * clock, which may be slow, while the condition may be by the client's.
+ *
+ * A client that dates its copy by the time at which it received it (RFC 9110 13.1.3), and received
+ * it from another cache, can have older content nevertheless, as it can with Last-Modified.
+ *
+ * @param arrivedAt Unix milliseconds at which the response header arrived
+ * @returns Unix milliseconds
+ */
+export function generatedBy(headers: Headers, { arrivedAt }: Pick<Freshness, 'arrivedAt'>): Millis {
+  const date = parseHttpDate(listField(headers, 'date'));
+  return date === undefined ? arrivedAt : Math.max(date + 1000, arrivedAt);
 }
 
 /** Times of an operator's rule, milliseconds, in place of those that the origin states. */
@@ -206,7 +227,8 @@ function whyNotStorableForAll(headers: Headers): string | undefined {
   return whyNotStorable({ vary }, directives);
 }
 
-function varyNames(headers: Headers): string[] {
+/** Returns the members of Vary, in lower case: fields of requests by which an answer was chosen. */
+export function varyNames(headers: Headers): string[] {
   return splitList(listField(headers, 'vary') ?? '').map((name) => name.toLowerCase());
 }
 

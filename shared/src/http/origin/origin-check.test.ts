@@ -143,22 +143,19 @@ describe('ranges', () => {
 
 describe('versions', () => {
   const recent = new Date(AT).toUTCString();
+  const brief = { 'cache-control': 'no-cache' };
   test.each([
-    ['nothing', { etag: undefined, 'last-modified': undefined }, 'version-none', 'passed-through'],
+    ['nothing', { etag: undefined, 'last-modified': undefined }, 'version-none', 'streamed'],
+    [
+      'nothing, and no lifetime',
+      { ...brief, etag: undefined, 'last-modified': undefined },
+      'version-none',
+      'passed-through',
+    ],
     ['a date', { etag: undefined }, 'date-only', 'chunks'],
     ['a weak tag and a date', { etag: 'W/"x"' }, 'etag-weak', 'chunks'],
-    [
-      'a weak tag',
-      { etag: 'W/"x"', 'last-modified': undefined },
-      'etag-weak-only',
-      'passed-through',
-    ],
-    [
-      'a date of now',
-      { etag: undefined, 'last-modified': recent },
-      'date-too-new',
-      'passed-through',
-    ],
+    ['a weak tag', { etag: 'W/"x"', 'last-modified': undefined }, 'etag-weak-only', 'streamed'],
+    ['a date of now', { etag: undefined, 'last-modified': recent }, 'date-too-new', 'streamed'],
   ])('told apart by %s', (_what, changes, id, service) => {
     const report = withFields(changes);
     expect([report.service, Object.keys(report.grades)]).toEqual([

@@ -5,7 +5,7 @@
 
 import type { ByteRange } from '../../base/byte-range.ts';
 import { type ErrorCode, isMillraceError } from '../../base/errors.ts';
-import { readFreshness } from '../answers/freshness.ts';
+import { isFresh, readFreshness } from '../answers/freshness.ts';
 import {
   checkRangeAnswer,
   contentCoding,
@@ -90,9 +90,13 @@ export function judgeOrigin(seen: OriginSighting): OriginReport {
     ...judgeType(begin.headers),
     ...transport,
   ];
-  const storable = canPin(validatorsOf(begin)) && freshness.notStorable === undefined;
   if (ranges.service !== 'chunks') return report(ranges.service, ranges.length, findings);
-  if (!storable) return report('passed-through', ranges.length, findings);
+  if (!canPin(validatorsOf(begin)) || freshness.notStorable !== undefined) {
+    // Of a file that nothing pins, the whole is kept, for the time for which it is fresh.
+    const keeps = isFresh(freshness, freshness.arrivedAt);
+    const service = keeps ? serviceOfWhole(seen, ranges.length) : 'passed-through';
+    return report(service, ranges.length, findings);
+  }
   // The edge relies on the first answer, and gives up when the second one contradicts it.
   const unstable = version.some(({ id }) => id === 'version-unstable');
   return report(unstable ? 'none' : 'chunks', ranges.length, findings);
