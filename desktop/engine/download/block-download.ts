@@ -135,6 +135,7 @@ export class BlockDownload {
         name,
         random,
         vouching,
+        house: context.house,
         edgeMemory: context.edges ?? new RttMemory(Date.now),
         signal: this.#signal,
         onSource: this.#options.onSource,
@@ -196,11 +197,14 @@ export class BlockDownload {
       if (bad.length === 0) {
         const bytes = check.unproven(version.length);
         if (bytes > 0) report.note(noteOf('not-all-checked', { bytes: formatBytes(bytes) }));
-        const keeps = taken?.canDoubt(check) === true;
+        const isByHouse = broughtByHouse(sources.sources);
+        const keeps = isByHouse || taken?.canDoubt(check) === true;
         try {
           return await target.check(check, version.length, vouching, keeps);
         } catch (error) {
-          if (keeps && isWrongFile(error) && (await taken.doubt(file, check))) continue;
+          if (!keeps || !isWrongFile(error)) throw error;
+          if (isByHouse && (await this.#leaveHouse(asMillraceError(error)))) continue;
+          if (await taken?.doubt(file, check)) continue;
           throw error;
         }
       }
@@ -210,6 +214,15 @@ export class BlockDownload {
       for (const range of bad) await file.forget(range);
       blame(bad, sources.sources, report.sourceFailed);
     }
+  }
+
+  /** Fetches anew what edges of the house have brought. @returns false if they brought nothing */
+  async #leaveHouse(error: MillraceError): Promise<boolean> {
+    const { sources, file, report } = this.#options;
+    const { leaveHouse } = await import('../sources/house-sources.ts');
+    const left = await leaveHouse(sources.sources, error, (range) => file.forget(range));
+    if (left) report.note(noteOf('house-was-wrong'));
+    return left;
   }
 
   /** Takes what an older file has of this one. @returns undefined if the user has named none */
@@ -349,4 +362,9 @@ export class BlockDownload {
 /** Returns the error for a repair without a digest: it could replace a right file by a wrong one. */
 export function unprovable(): MillraceError {
   return new MillraceError('bad-option', 'no digest of the file is known to repair it by');
+}
+
+/** Returns true if any byte of the file came from an edge of the house. */
+function broughtByHouse(sources: readonly DownloadSource[]): boolean {
+  return sources.some(({ kind, given }) => kind === 'house' && given.bytes > 0);
 }
