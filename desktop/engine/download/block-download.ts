@@ -28,6 +28,7 @@ import type { DownloadSource } from '../sources/download-source.ts';
 import { readFirstBody, readOn } from '../sources/first-body.ts';
 import { Gatekeeper } from '../sources/gatekeeper.ts';
 import type { HeldAnswer } from '../sources/held-answer.ts';
+import { HousePart } from '../sources/house-sources.ts';
 import { vouchingFor } from '../sources/sidecars.ts';
 import { blame } from './blame.ts';
 import { whileDiskIsFull } from './disk-full.ts';
@@ -66,6 +67,7 @@ export class BlockDownload {
   /** True once the gatekeeper has begun; sources that come earlier wait until then. */
   #isOpen = false;
   #discovery: Discovery | undefined;
+  readonly #house: HousePart;
   readonly #passes: FetchPasses;
   /** The first answer, while it has more bytes. */
   #held: HeldAnswer | undefined;
@@ -82,6 +84,12 @@ export class BlockDownload {
     this.#passes = new FetchPasses(options.preferred);
     const { context, session, sources, file, version, first } = options;
     this.#signal = AbortSignal.any([this.#ended.signal, context.signal]);
+    this.#house = new HousePart({
+      sources,
+      forget: (range) => file.forget(range),
+      isRead: options.preferred !== undefined,
+      onNote: (note) => options.report.note(note),
+    });
     this.#gatekeeper = new Gatekeeper({
       sources,
       file,
@@ -154,11 +162,14 @@ export class BlockDownload {
 
   /** Admits a source, which is used once it has shown that it holds the file. */
   letIn(source: DownloadSource): void {
-    if (this.#isOpen) this.#gatekeeper.letIn(source);
+    if (this.#house.admits(source) && this.#isOpen) this.#gatekeeper.letIn(source);
   }
 
   /** Sets the position from which bytes are wanted first; undefined: the order does not matter. */
   prefer(position: number | undefined): void {
+    if (position !== undefined) {
+      this.#house.onRead().catch((error) => this.#passes.transfer?.stop(asMillraceError(error)));
+    }
     this.#passes.prefer(position);
   }
 
@@ -197,13 +208,12 @@ export class BlockDownload {
       if (bad.length === 0) {
         const bytes = check.unproven(version.length);
         if (bytes > 0) report.note(noteOf('not-all-checked', { bytes: formatBytes(bytes) }));
-        const isByHouse = broughtByHouse(sources.sources);
-        const keeps = isByHouse || taken?.canDoubt(check) === true;
+        const keeps = this.#house.brought || taken?.canDoubt(check) === true;
         try {
           return await target.check(check, version.length, vouching, keeps);
         } catch (error) {
           if (!keeps || !isWrongFile(error)) throw error;
-          if (isByHouse && (await this.#leaveHouse(asMillraceError(error)))) continue;
+          if (await this.#house.onWrong(asMillraceError(error))) continue;
           if (await taken?.doubt(file, check)) continue;
           throw error;
         }
@@ -214,15 +224,6 @@ export class BlockDownload {
       for (const range of bad) await file.forget(range);
       blame(bad, sources.sources, report.sourceFailed);
     }
-  }
-
-  /** Fetches anew what edges of the house have brought. @returns false if they brought nothing */
-  async #leaveHouse(error: MillraceError): Promise<boolean> {
-    const { sources, file, report } = this.#options;
-    const { leaveHouse } = await import('../sources/house-sources.ts');
-    const left = await leaveHouse(sources.sources, error, (range) => file.forget(range));
-    if (left) report.note(noteOf('house-was-wrong'));
-    return left;
   }
 
   /** Takes what an older file has of this one. @returns undefined if the user has named none */
@@ -362,9 +363,4 @@ export class BlockDownload {
 /** Returns the error for a repair without a digest: it could replace a right file by a wrong one. */
 export function unprovable(): MillraceError {
   return new MillraceError('bad-option', 'no digest of the file is known to repair it by');
-}
-
-/** Returns true if any byte of the file came from an edge of the house. */
-function broughtByHouse(sources: readonly DownloadSource[]): boolean {
-  return sources.some(({ kind, given }) => kind === 'house' && given.bytes > 0);
 }

@@ -7,7 +7,7 @@ export class HouseSwitch {
   #on = false;
   #house: HouseEdges | undefined;
 
-  /** What has been found; undefined: nobody looks. */
+  /** Source of the found edges; undefined: nobody looks. */
   get house(): House | undefined {
     return this.#house;
   }

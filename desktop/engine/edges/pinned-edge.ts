@@ -8,7 +8,7 @@ import type { LookupFunction } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { HouseEdge } from '@millrace/shared/house/house-list';
-import { HttpClient } from '@millrace/shared/node/http-client';
+import { HttpClient, type HttpStream } from '@millrace/shared/node/http-client';
 
 /** Longest time for a round trip on the link. */
 const TIMEOUT_MS = 3000;
@@ -36,6 +36,33 @@ export function pinnedClient(
   const connectTimeoutMs = Math.min(timeoutMs, TIMEOUT_MS);
   const times = { timeoutMs, connectTimeoutMs, headTimeoutMs: timeoutMs };
   return new HttpClient({ connections, ...times, mends: true, lookup });
+}
+
+/**
+ * Sends a GET whose body ends at once when its source is excluded: bytes that are under way then are as
+ * doubtful as those that have come.
+ *
+ * @param excluded returns why the source is excluded; undefined: it is not
+ */
+export async function getWhile(
+  excluded: () => MillraceError | undefined,
+  client: HttpClient,
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<HttpStream> {
+  const end = new AbortController();
+  const stream = await client.get(url, headers, AbortSignal.any([signal, end.signal]));
+  return {
+    ...stream,
+    pipe: (take, room) =>
+      stream.pipe((piece, resume) => {
+        const reason = excluded();
+        if (reason === undefined) return take(piece, resume);
+        end.abort(reason);
+        return true;
+      }, room),
+  };
 }
 
 /** Holds a request to the edge's own origin. @throws MillraceError `source-refused` */

@@ -17,7 +17,7 @@ import type { HouseEdge } from '@millrace/shared/house/house-list';
 import { isPublicHost, mayBeTold } from '@millrace/shared/http/urls/public-host';
 import type { HttpClient, HttpStream } from '@millrace/shared/node/http-client';
 import { edgeHeaders, localEdge } from '../../local/local-edge.ts';
-import { checkPinned, pinnedClient } from '../edges/pinned-edge.ts';
+import { checkPinned, getWhile, pinnedClient } from '../edges/pinned-edge.ts';
 import { Cookies, readCookieFile } from '../net/cookies.ts';
 import { waitForNetworkChange } from '../net/network-watch.ts';
 import { OwnNetwork } from '../net/own-network.ts';
@@ -192,7 +192,7 @@ export class Connections {
     const health = new SourceHealth(random);
     const check = (target: URL) => checkPinned(target, edge);
     const get = (target: URL, headers: Fields, signal: AbortSignal) =>
-      client.get(target, headers, signal);
+      getWhile(() => health.quarantine, client, target, headers, signal);
     const { url: base } = edge;
     return new HttpSource({
       kind: 'house',

@@ -31,6 +31,10 @@ const MAX_HOUSE_EDGES = 8;
 const SWITCHED_OFF = new MillraceError('source-refused', 'edges in this house are switched off');
 /** Failures which show that an edge may have brought wrong bytes. */
 const WRONG: ReadonlySet<ErrorCode> = new Set(['wrong-digest', 'checksum-mismatch']);
+const READ_EARLY = new MillraceError(
+  'source-refused',
+  'the file is read before its checksum can show whether bytes of edges in this house are right',
+);
 const NO_DIGEST = 'no checksum shows whether their bytes are right';
 
 /** Uses the edges that are there, and those that are found while the download runs. */
@@ -61,26 +65,66 @@ export async function takeHouse(options: HouseSourcesOptions): Promise<void> {
   for (const edge of house.edges) use(edge);
 }
 
-/**
- * Excludes the edges of the house from a download whose file was wrong, and forgets what they brought.
- *
- * @param forget forgets a range of the file, which is fetched again then
- * @returns false if they brought nothing
- */
-export async function leaveHouse(
-  sources: readonly DownloadSource[],
-  error: MillraceError,
-  forget: (range: ByteRange) => Promise<void>,
-): Promise<boolean> {
-  let brought = false;
-  for (const { kind, given, health } of sources) {
-    if (kind !== 'house') continue;
-    health.quarantineFor(error);
-    for (const range of [...given.ranges]) {
-      await forget(range);
-      given.remove(range);
-      brought = true;
-    }
+export interface HousePartOptions {
+  readonly sources: { readonly sources: readonly DownloadSource[] };
+  /** Forgets a range of the file, which is fetched again then. */
+  readonly forget: (range: ByteRange) => Promise<void>;
+  /** True if somebody reads the file while it is fetched. */
+  readonly isRead: boolean;
+  readonly onNote: (note: Note) => void;
+}
+
+/** The part that edges of the house have in a file, and how the file gets rid of it. */
+export class HousePart {
+  readonly #options: HousePartOptions;
+  #isRead: boolean;
+
+  constructor(options: HousePartOptions) {
+    this.#options = options;
+    this.#isRead = options.isRead;
   }
-  return brought;
+
+  /** True if any byte of the file came from such an edge. */
+  get brought(): boolean {
+    return this.#sources.some(({ given }) => given.bytes > 0);
+  }
+
+  /** Returns whether a source may bring bytes; one that may not is excluded. */
+  admits({ kind, health }: DownloadSource): boolean {
+    const may = kind !== 'house' || !this.#isRead;
+    if (!may) health.quarantineFor(READ_EARLY);
+    return may;
+  }
+
+  /** Nobody may read bytes of strangers before the digest of the whole file has proven them. */
+  async onRead(): Promise<void> {
+    if (this.#isRead) return;
+    this.#isRead = true;
+    await this.#leave(READ_EARLY);
+  }
+
+  /** Excludes the edges after the file was wrong. @returns false if they brought nothing */
+  async onWrong(error: MillraceError): Promise<boolean> {
+    const left = await this.#leave(error);
+    if (left) this.#options.onNote(noteOf('house-was-wrong'));
+    return left;
+  }
+
+  /** Excludes the edges, and forgets what they brought. @returns false if it was nothing */
+  async #leave(error: MillraceError): Promise<boolean> {
+    let brought = false;
+    for (const { given, health } of this.#sources) {
+      health.quarantineFor(error);
+      for (const range of [...given.ranges]) {
+        given.remove(range);
+        await this.#options.forget(range);
+        brought = true;
+      }
+    }
+    return brought;
+  }
+
+  get #sources(): readonly DownloadSource[] {
+    return this.#options.sources.sources.filter(({ kind }) => kind === 'house');
+  }
 }

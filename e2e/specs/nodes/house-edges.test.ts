@@ -169,7 +169,7 @@ test('edges that lie, refuse or die cost a download no wrong byte', async () => 
   expect(got.stdout).toContain('"note":"house-was-wrong"');
 });
 
-test('a neighbour that is no edge learns of no file, and none leads elsewhere', async () => {
+test('a neighbour that does not answer as an edge learns of no file, and none leads elsewhere', async () => {
   const kinds = ['no edge', 'leads elsewhere at once', 'endless', 'honest'];
   const asked = await startNeighbours(cellar, ...kinds);
   const astray = await startNeighbours(attic, 'leads elsewhere');
@@ -215,12 +215,17 @@ test('a daemon finds edges while the setting is on, and uses them for its downlo
   const state = join(folder.path, 'daemon');
   const dir = await mkdtemp(join(folder.path, 'downloads-'));
   const options = ['--state', state, '--dir', dir, '--port', '0'];
-  await firstLine(desk.spawn(process.execPath, [DAEMON, ...options]));
-  const caller = desk.spawn(process.execPath, [CALL, state], 'pipe');
+  const line = await firstLine(desk.spawn(process.execPath, [DAEMON, ...options]));
+  const rpc = / on (http:\S+)$/.exec(line)?.[1] ?? '';
+  const token = (await readFile(join(state, 'daemon-token'), 'utf8')).trim();
+  const caller = desk.spawn(process.execPath, [CALL, rpc], 'pipe');
   const answers = createInterface({ input: caller.stdout as Readable })[Symbol.asyncIterator]();
-  const call = async (method: string, params: object) => {
-    caller.stdin?.write(`${JSON.stringify([`millrace.${method}`, params])}\n`);
-    return JSON.parse((await answers.next()).value as string);
+  const call = async (name: string, given: object) => {
+    const [method, params] = [`millrace.${name}`, [`token:${token}`, given]];
+    caller.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })}\n`);
+    const { result, error } = JSON.parse((await answers.next()).value as string);
+    expect(error).toBeUndefined();
+    return result;
   };
   await startNeighbours(cellar, 'honest');
   expect(await call('houseEdges', {})).toEqual({ looks: false, edges: [] });

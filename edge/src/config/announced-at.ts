@@ -47,7 +47,7 @@ export function checkAnnounce(config: Settings, stop: (message: string) => never
   }
 }
 
-/** Which of the edge's ports is announced: that with TLS if a name for its certificate is known. */
+/** Chooses the port to announce: that with TLS if a name for its certificate is known. */
 function announcedPort(config: Settings): 'tls' | 'plain' | undefined {
   const { tlsCert, httpPort, httpAnswers, publicUrl } = config;
   if (tlsCert === undefined) return 'plain';

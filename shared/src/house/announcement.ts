@@ -1,6 +1,6 @@
 /**
- * What an edge tells the machines on its link of itself, by DNS service discovery (RFC 6763), and how
- * others read that. Everything that is read comes from a stranger: it only says where to look.
+ * Writes and reads what an edge tells the machines on its link of itself, by DNS service discovery
+ * (RFC 6763). Everything that is read comes from a stranger: it only says where to look.
  */
 
 import { isPublicHost } from '../http/urls/public-host.ts';

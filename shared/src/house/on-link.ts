@@ -2,6 +2,10 @@
 
 import ipaddr from 'ipaddr.js';
 
+const NOWHERE: ReadonlySet<string> = new Set([
+  ...['loopback', 'multicast', 'broadcast', 'unspecified'],
+]);
+
 /**
  * Returns true if a packet with this source address can have come from the link itself. Multicast DNS
  * ignores all others (RFC 6762 11), because they come from elsewhere, or lead there.
@@ -10,10 +14,10 @@ import ipaddr from 'ipaddr.js';
  * @param network of the interface, such as `192.168.1.5/24`
  */
 export function isOnLink(address: string, network: string): boolean {
-  if (!ipaddr.IPv4.isValid(address) || !ipaddr.IPv4.isValidCIDR(network)) return false;
-  const ip = ipaddr.IPv4.parse(address);
-  if (!['private', 'unicast', 'linkLocal', 'carrierGradeNat', 'reserved'].includes(ip.range())) {
-    return false; // loopback, multicast, broadcast, or no address at all
-  }
-  return ip.match(ipaddr.IPv4.parseCIDR(network));
+  if (!ipaddr.isValid(address) || !ipaddr.isValidCIDR(network)) return false;
+  const ip = ipaddr.process(address);
+  const [start, bits] = ipaddr.parseCIDR(network);
+  if (ip.kind() !== 'ipv4' || start.kind() !== 'ipv4') return false;
+  // Loopback, multicast, broadcast, and no address at all are on no link.
+  return !NOWHERE.has(ip.range()) && ip.match([start, bits]);
 }

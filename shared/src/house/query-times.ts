@@ -1,6 +1,6 @@
 /**
- * When to ask a link for its edges (RFC 6762 5.2): soon after the start, then at doubling intervals, and
- * before announcements run out.
+ * Decides when to ask a link for its edges (RFC 6762 5.2): soon after the start, then at doubling
+ * intervals, and before announcements run out.
  */
 
 import type { Millis, Random } from '../base/clock.ts';

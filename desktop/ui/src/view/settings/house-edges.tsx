@@ -42,24 +42,21 @@ export function HouseEdges({ known, onAdd }: HouseEdgesProps) {
   const isKnown = ({ url }: HouseEdgeView) =>
     known.some((edge) => URL.parse(edge.url)?.origin === URL.parse(url)?.origin);
   return (
-    <ul className="edges" aria-label={text.t('house.list')}>
+    <ul className="edges house" aria-label={text.t('house.list')}>
       {found.map((edge) => {
         const { url, address, name, rttMs } = edge;
         const title = name === '' ? hostOf(url) : name;
         return (
           <li key={`${address} ${url}`}>
-            <span />
             <div className="edge-name">
               <strong className="cut">{title}</strong>
               <span className="note cut">{url}</span>
+              <span className="note figures">
+                <i className="dot good" />
+                {text.t('edges.ok', { ms: text.number(rttMs, rttMs < 10 ? 1 : 0) })}
+              </span>
             </div>
-            <span className="note edge-test figures">
-              <i className="dot good" />
-              {text.t('edges.ok', { ms: text.number(rttMs, rttMs < 10 ? 1 : 0) })}
-            </span>
-            {isKnown(edge) ? (
-              <span />
-            ) : (
+            {!isKnown(edge) && (
               <button
                 type="button"
                 className="button small"
@@ -69,7 +66,6 @@ export function HouseEdges({ known, onAdd }: HouseEdgesProps) {
                 {text.t('house.add')}
               </button>
             )}
-            <span />
           </li>
         );
       })}
