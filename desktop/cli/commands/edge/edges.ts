@@ -16,7 +16,7 @@ interface EdgesOptions extends CommonOptions {
 }
 
 /** Time for edges of the local network to answer twice, in milliseconds: packets get lost. */
-const LOOK_MS = 1500;
+const LOOK_MS = 2000;
 
 export function edgesCommand(context: CliContext): Command {
   return new Command('edges')
