@@ -38,7 +38,9 @@ export function edgesCommand(context: CliContext): Command {
           if (asked !== undefined) throw new UsageError('--house looks for edges: name none');
           const found = await edgesOfHouse(context.signal);
           if (found.length === 0) report.note('No edge has announced itself on the local network.');
-          report.result({ edges: found }, () => edgeTable(found, report.width));
+          report.result({ edges: found }, () =>
+            found.length === 0 ? [] : edgeTable(found, report.width),
+          );
           return EXIT.ok;
         }
         const urls = asked === undefined ? await edgesOfSettings(context) : [asked];
