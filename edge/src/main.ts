@@ -9,7 +9,9 @@ import { type Logger, pino } from 'pino';
 import { Announcer, type AnycastState } from './anycast/announcer.ts';
 import { SelfCheck } from './anycast/self-check.ts';
 import { type App, buildApp } from './app.ts';
+import { announcementOf } from './config/announced-at.ts';
 import { type Config, canReload, readConfig, Stop } from './config/config.ts';
+import type { HouseAnnouncer } from './house/house-announcer.ts';
 import { openRenewer } from './listen/acme/renewer.ts';
 import { otherUrls } from './listen/other-urls.ts';
 import { collectLoading } from './memory/collect-garbage.ts';
@@ -70,9 +72,14 @@ async function serve(config: Config, log: Logger<string>, link?: WorkerLink): Pr
   const app = await buildApp(config, log, link);
   // Several processes have one supervisor, which announces their routes.
   const announcer = link === undefined ? openAnnouncer(config, log, app.setAnycast) : undefined;
-  app.onTakesClients = (takes) => void announcer?.setTakesClients(takes);
+  let house: HouseAnnouncer | undefined;
+  app.onTakesClients = (takes) => {
+    void announcer?.setTakesClients(takes);
+    void house?.setTakesClients(takes);
+  };
   let ending: Promise<void> | undefined;
-  const end = () => {
+  const end = async () => {
+    await house?.stop();
     ending ??= shutDown(app, config, log, announcer);
     return ending;
   };
@@ -84,13 +91,17 @@ async function serve(config: Config, log: Logger<string>, link?: WorkerLink): Pr
   announcer?.watch(selfCheck(addresses));
   renewer?.start();
   log.info({ ...addresses }, 'listening');
-  if (link === undefined) announce(config, addresses);
+  if (link !== undefined) return;
+  announce(config, addresses);
+  house = await openHouse(config, addresses, log);
 }
 
 async function supervise(config: Config, log: Logger<string>): Promise<void> {
   const announcer = openAnnouncer(config, log, (state) => supervisor.setAnycast(state));
+  let house: HouseAnnouncer | undefined;
   const supervisor = new Supervisor(config, log, (draining) => {
     void announcer?.setTakesClients(!draining);
+    void house?.setTakesClients(!draining);
   });
   let ending: Promise<void> | undefined;
   const end = () => {
@@ -98,6 +109,7 @@ async function supervise(config: Config, log: Logger<string>): Promise<void> {
     return ending;
   };
   const stopSupervisor = async () => {
+    await house?.stop();
     await announcer?.setTakesClients(false);
     announcer?.stop();
     await supervisor.stop();
@@ -113,6 +125,22 @@ async function supervise(config: Config, log: Logger<string>): Promise<void> {
   renewer?.start();
   announcer?.watch(selfCheck(addresses));
   announce(config, addresses);
+  house = await openHouse(config, addresses, log);
+}
+
+/** Begins to announce the edge on the local network, if it is to be. */
+async function openHouse(
+  config: Config,
+  { address }: Addresses,
+  log: Logger<string>,
+): Promise<HouseAnnouncer | undefined> {
+  const announcement = announcementOf(config, address.split(' and '));
+  if (announcement === undefined) return undefined;
+  // Loaded here: most edges announce nothing.
+  const { HouseAnnouncer: Announcing } = await import('./house/house-announcer.ts');
+  const house = new Announcing({ announcement, host: config.host, log });
+  await house.setTakesClients(true);
+  return house;
 }
 
 /** Opens the announcer of the edge's anycast routes, if it has any. */

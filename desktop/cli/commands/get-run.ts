@@ -9,6 +9,7 @@ import {
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { ReadableExnode } from '@millrace/shared/exnode/exnode';
 import { Download, type DownloadEvent } from '../../engine/download/download.ts';
+import type { HouseEdges } from '../../engine/edges/house-edges.ts';
 import { withoutLogin } from '../../engine/net/credentials.ts';
 import { hasResolvers } from '../../engine/resolvers/resolver-file.ts';
 import type { CliContext, CommonOptions, Report } from '../console/context.ts';
@@ -28,6 +29,7 @@ import { type TransferView, transferView } from '../view/transfer-view.ts';
 export interface GetOptions extends RequestOptions, ResolverOptions, CommonOptions {
   readonly quiet?: boolean;
   readonly unpack?: boolean;
+  readonly house?: boolean;
   readonly older?: string;
   readonly zsync?: string;
   /** True to replace the older file. */
@@ -43,6 +45,8 @@ interface Way {
   readonly resolver: string | false | undefined;
   /** True to unpack it. */
   readonly unpacks: boolean;
+  /** Edges on the local network; undefined: they are not used. */
+  readonly house: HouseEdges | undefined;
 }
 
 /**
@@ -66,7 +70,11 @@ export async function get(
     ...requestOf('', options, context.cwd),
     rename: options.output === undefined,
     ...olderOf(options, context.cwd),
+    ...(options.house === true ? { house: true } : {}),
   };
+  if (options.house === true && options.edgesOnly === true) {
+    throw new UsageError('--house needs the origin, which says what the file is: no --edges-only');
+  }
   if (asked.keys !== undefined) {
     // Imported here: most downloads have no key of the user's own.
     const { KeyRing } = await import('../../engine/signatures/key-ring.ts');
@@ -74,19 +82,31 @@ export async function get(
   }
   const view = await transferView(context, report, options.quiet === true);
   const { resolver } = options;
-  const way: Way = { view, context, report, resolver, unpacks: options.unpack === true };
+  const house = options.house === true ? await openHouse() : undefined;
+  const way: Way = { view, context, report, resolver, unpacks: options.unpack === true, house };
   let status: number = EXIT.ok;
-  for (const text of texts) {
-    const error = await getOne(text, asked, way);
-    if (error === undefined) continue;
-    if (error.row.exit === EXIT.network && isWithoutScheme(text)) {
-      const link = withoutLogin(`http://${text}`);
-      report.note(`${typedAs('https:// was assumed. To try without TLS: millrace get')} ${link}`);
+  try {
+    for (const text of texts) {
+      const error = await getOne(text, asked, way);
+      if (error === undefined) continue;
+      if (error.row.exit === EXIT.network && isWithoutScheme(text)) {
+        const link = withoutLogin(`http://${text}`);
+        report.note(`${typedAs('https:// was assumed. To try without TLS: millrace get')} ${link}`);
+      }
+      if (status === EXIT.ok) status = error.row.exit;
+      if (context.signal.aborted) break;
     }
-    if (status === EXIT.ok) status = error.row.exit;
-    if (context.signal.aborted) break;
+    return status;
+  } finally {
+    house?.close();
   }
-  return status;
+}
+
+/** Begins to look for edges on the local network. */
+async function openHouse(): Promise<HouseEdges> {
+  // Imported here: most downloads look for none.
+  const { HouseEdges: Looking } = await import('../../engine/edges/house-edges.ts');
+  return new Looking();
 }
 
 /** Returns the older file that the user names, if any. */
@@ -178,7 +198,7 @@ interface Parts {
 async function run(
   first: DownloadRequest,
   shown: string,
-  { view, context, report, unpacks }: Way,
+  { view, context, report, unpacks, house }: Way,
   { exnode, resolved }: Parts,
 ): Promise<MillraceError | undefined> {
   const { signal } = context;
@@ -190,7 +210,7 @@ async function run(
     while (path === undefined) {
       const download = new Download(
         request,
-        { signal, onEvent, random: Math.random, makesFolder: true },
+        { signal, onEvent, random: Math.random, makesFolder: true, house },
         exnode,
       );
       const timer = setInterval(() => view.progress(download.progress()), view.intervalMs);

@@ -28,6 +28,10 @@ export function getCommand(context: CliContext): Command {
       'with --older: list of the blocks of the file (default: URL.zsync beside it)',
       (text: string) => urlValue(text),
     )
+    .option(
+      '--house',
+      'also use edges found on the local network, for files whose checksum is known: they get to know which files are downloaded',
+    )
     .option('--quiet', 'print errors only')
     .option('--json', 'print one JSON object per line')
     .addHelpText(

@@ -16,6 +16,7 @@ import type { ProveLink } from '../downloads/changes.ts';
 import { Manager } from '../downloads/manager.ts';
 import { parseMetalinkDownloads } from '../downloads/metalinks.ts';
 import { type ServeStream, Streams } from '../downloads/streams.ts';
+import { HouseSwitch } from '../edges/house-switch.ts';
 import { BrowserPlaces } from '../offers/browser-place.ts';
 import { HeldNames } from '../offers/held-names.ts';
 import { Offers, type OffersOptions } from '../offers/offers.ts';
@@ -115,6 +116,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const settings = new Settings(settingStore);
   const local = new LocalEdge();
   await local.refresh();
+  const house = new HouseSwitch();
+  await house.set(settings.app.house);
   const manager = new Manager({
     store: new DownloadStore(db, tell),
     settingStore,
@@ -122,6 +125,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     settings,
     edges: () => usableEdges(settings, local.url),
     localEdge: () => local.url,
+    house: () => house.house,
     hosts: new HostMemory(new HostStore(db, tell), now),
     rate,
     createDownload: options.createDownload ?? engineDownload,
@@ -131,6 +135,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     random: Math.random,
     networkChange,
     proveLink: proveLinkLater,
+  });
+  manager.listen(({ kind }) => {
+    if (kind === 'settings') void house.set(settings.app.house);
   });
   const downloadLogs = new DownloadLogs({
     manager,
@@ -172,6 +179,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       streams,
       downloadLogs,
       local,
+      house,
       offers,
       shares,
       outgoing,
@@ -198,6 +206,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       check.abort();
       await removeAddress(state, process.pid);
       offers.close();
+      house.close();
       remote?.close();
       await server.close();
       await streams.close();
@@ -221,6 +230,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   } catch (error) {
     // A half-started daemon must not keep the process alive.
     remote?.close();
+    house.close();
     await opened?.close();
     db.close();
     throw error;

@@ -26,10 +26,15 @@ export function blame(
     if (badBytes === 0) continue;
     const error = new MillraceError('wrong-digest', 'pieces from it have another digest');
     const mostly = badBytes * 2 > source.given.bytes;
-    if (mostly || ++source.badRounds >= MAX_BAD_ROUNDS) source.health.quarantineFor(error);
+    const isStranger = source.kind === 'house';
+    if (mostly || isStranger || ++source.badRounds >= MAX_BAD_ROUNDS)
+      source.health.quarantineFor(error);
     onFailed(source, error);
     for (const range of bad) source.given.remove(range);
   }
-  const caught = sources.some(({ health }) => health.quarantine?.code === 'wrong-digest');
+  // An edge of the house puts no other source in doubt: nothing is compared with its bytes.
+  const caught = sources.some(
+    ({ kind, health }) => kind !== 'house' && health.quarantine?.code === 'wrong-digest',
+  );
   if (caught && sources.some(isDoubted)) throw new MillraceError('wrong-digest');
 }

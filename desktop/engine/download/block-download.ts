@@ -28,6 +28,7 @@ import type { DownloadSource } from '../sources/download-source.ts';
 import { readFirstBody, readOn } from '../sources/first-body.ts';
 import { Gatekeeper } from '../sources/gatekeeper.ts';
 import type { HeldAnswer } from '../sources/held-answer.ts';
+import { HousePart } from '../sources/house-sources.ts';
 import { vouchingFor } from '../sources/sidecars.ts';
 import { blame } from './blame.ts';
 import { whileDiskIsFull } from './disk-full.ts';
@@ -66,6 +67,7 @@ export class BlockDownload {
   /** True once the gatekeeper has begun; sources that come earlier wait until then. */
   #isOpen = false;
   #discovery: Discovery | undefined;
+  readonly #house: HousePart;
   readonly #passes: FetchPasses;
   /** The first answer, while it has more bytes. */
   #held: HeldAnswer | undefined;
@@ -82,6 +84,12 @@ export class BlockDownload {
     this.#passes = new FetchPasses(options.preferred);
     const { context, session, sources, file, version, first } = options;
     this.#signal = AbortSignal.any([this.#ended.signal, context.signal]);
+    this.#house = new HousePart({
+      sources,
+      forget: (range) => file.forget(range),
+      isRead: options.preferred !== undefined,
+      onNote: (note) => options.report.note(note),
+    });
     this.#gatekeeper = new Gatekeeper({
       sources,
       file,
@@ -135,6 +143,7 @@ export class BlockDownload {
         name,
         random,
         vouching,
+        house: context.house,
         edgeMemory: context.edges ?? new RttMemory(Date.now),
         signal: this.#signal,
         onSource: this.#options.onSource,
@@ -153,11 +162,14 @@ export class BlockDownload {
 
   /** Admits a source, which is used once it has shown that it holds the file. */
   letIn(source: DownloadSource): void {
-    if (this.#isOpen) this.#gatekeeper.letIn(source);
+    if (this.#house.admits(source) && this.#isOpen) this.#gatekeeper.letIn(source);
   }
 
   /** Sets the position from which bytes are wanted first; undefined: the order does not matter. */
   prefer(position: number | undefined): void {
+    if (position !== undefined) {
+      this.#house.onRead().catch((error) => this.#passes.transfer?.stop(asMillraceError(error)));
+    }
     this.#passes.prefer(position);
   }
 
@@ -196,11 +208,13 @@ export class BlockDownload {
       if (bad.length === 0) {
         const bytes = check.unproven(version.length);
         if (bytes > 0) report.note(noteOf('not-all-checked', { bytes: formatBytes(bytes) }));
-        const keeps = taken?.canDoubt(check) === true;
+        const keeps = this.#house.brought || taken?.canDoubt(check) === true;
         try {
           return await target.check(check, version.length, vouching, keeps);
         } catch (error) {
-          if (keeps && isWrongFile(error) && (await taken.doubt(file, check))) continue;
+          if (!keeps || !isWrongFile(error)) throw error;
+          if (await this.#house.onWrong(asMillraceError(error))) continue;
+          if (await taken?.doubt(file, check)) continue;
           throw error;
         }
       }

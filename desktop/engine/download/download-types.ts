@@ -5,6 +5,7 @@ import type { Digest } from '@millrace/shared/base/digest';
 import type { Note } from '@millrace/shared/base/notes';
 import type { SourceStatus } from '@millrace/shared/bridge/rpc/detail-api';
 import type { Vouch } from '@millrace/shared/download/signatures/verdict';
+import type { House } from '../edges/house-edges.ts';
 import type { EdgeMemory } from '../edges/nearest-first.ts';
 import type { HostLimits } from '../sources/source-set.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -20,6 +21,8 @@ export interface DownloadContext {
   readonly random: Random;
   readonly rateLimits?: readonly RateLimit[];
   readonly hostLimits?: HostLimits;
+  /** Edges on the local network, while the user wants them to be used; see `request.house`. */
+  readonly house?: House | undefined;
   /** Round trips to edges that earlier downloads of the process have measured. */
   readonly edges?: EdgeMemory;
   /**

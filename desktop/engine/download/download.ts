@@ -12,6 +12,7 @@ import { SegmentPool } from '../partial/segment-pool.ts';
 import { AwakeTime } from '../platform/awake-time.ts';
 import { markDownloaded } from '../platform/mark-downloaded.ts';
 import { Connections } from '../sources/connections.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 import { Attempt, type Fetched } from './attempt.ts';
 import { progressOf } from './download-progress.ts';
 import { DownloadReport } from './download-report.ts';
@@ -106,7 +107,7 @@ export class Download {
           return result;
         } catch (error) {
           if (this.#context.signal.aborted) throw error;
-          this.#ways.noteStated(attempt.sources.sources);
+          this.#ways.noteStated(named(attempt.sources.sources));
           const note = attempts < MAX_RESTARTS ? restartNote(error) : undefined;
           const way = note ?? this.#otherWay(error, attempt);
           // A mismatch with the user's digest tells the user more than the last way's failure.
@@ -229,12 +230,17 @@ export class Download {
     // A whole answer that was wrong is not asked for again.
     const isByRanges = first?.opened.kind !== 'whole';
     const isGiven = digests.length > 0 || (pieces !== undefined && pieces.from === undefined);
-    return this.#ways.next(error, sources.sources, first?.source, storedBytes, {
+    return this.#ways.next(error, named(sources.sources), first?.source, storedBytes, {
       proves: isByRanges && isGiven,
       isSaid: isByRanges && findings.said.length > 0,
       provesWhole: !isByRanges && isGiven,
     });
   }
+}
+
+/** Returns the sources that somebody has named: only these can say what the file is. */
+function named(sources: readonly DownloadSource[]): DownloadSource[] {
+  return sources.filter(({ kind }) => kind !== 'house');
 }
 
 /** Returns the note for a download that starts over by itself; undefined: it does not. */

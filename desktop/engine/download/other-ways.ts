@@ -29,9 +29,12 @@ const BREACHES: ReadonlySet<ErrorCode> = new Set([
 /** Most stored bytes to give up for a whole answer, which cannot be resumed. */
 const MAX_GIVEN_UP_BYTES = 64 * 1024 * 1024;
 
-/** Returns true for a source that was turned away because it differed from the first one. */
-export function isDoubted({ health }: DownloadSource): boolean {
-  return health.quarantine?.code === 'different-file';
+/**
+ * Returns true for a source that was turned away because it differed from the first one. An edge of
+ * the house that differs says nothing about the first one.
+ */
+export function isDoubted({ health, kind }: DownloadSource): boolean {
+  return health.quarantine?.code === 'different-file' && kind !== 'house';
 }
 
 /** Returns true for a source whose own answers have proven it unreliable. */

@@ -74,6 +74,7 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
     within: given.within === undefined ? undefined : resolve(dir, given.within),
     // An edge's token is never part of its URL.
     edges: edges.map((edge) => takeLogin(edgeUrl(edge)).url),
+    ...(given.useEdges === true ? { house: true } : {}),
     headers: given.headers ?? {},
     login: given.login ?? inUrl,
   };

@@ -21,10 +21,10 @@ import type { HostMemory } from './host-memory.ts';
 import { NetworkReturn } from './network-return.ts';
 import { ProgressKeeper } from './progress-keeper.ts';
 import { completedBy, type Records, targetOf } from './records.ts';
-import { type Outcome, Runs } from './runs.ts';
+import { type Outcome, type RunnerOptions, Runs } from './runs.ts';
 import type { SharedRate } from './shared-rate.ts';
 
-export interface QueueRunnerOptions {
+export interface QueueRunnerOptions extends Pick<RunnerOptions, 'house'> {
   readonly records: Records;
   readonly settings: Settings;
   readonly hosts: HostMemory;

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import type { House } from '../edges/house-edges.ts';
 import { RttMemory } from '../edges/rtt-memory.ts';
 import { fileError } from '../files/file-error.ts';
 import { makeFolderOf } from '../files/folder-within.ts';
@@ -32,6 +33,8 @@ export interface RunnerOptions {
   readonly rate: SharedRate;
   readonly hostLimits: HostLimits;
   readonly random: Random;
+  /** Returns the edges on the local network; undefined: they are not used. */
+  readonly house?: (() => House | undefined) | undefined;
   /** Returns the request of a run whose links have to be found anew; undefined: the links are good. */
   readonly renew?: Renew | undefined;
   /** Unix milliseconds. */
@@ -191,6 +194,7 @@ export class Runs {
         random,
         hostLimits,
         edges: this.#edges,
+        house: this.#options.house?.(),
         yieldsAfterMs: YIELDS_AFTER_MS,
         settles: true,
         rateLimits: [rate.limitFor(gid)],

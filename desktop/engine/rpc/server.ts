@@ -12,6 +12,7 @@ import { RPC_PATH, withOffered } from '@millrace/shared/bridge/page/session-api'
 import type { Manager } from '../downloads/manager.ts';
 import type { ParseMetalink } from '../downloads/metalinks.ts';
 import type { Streams } from '../downloads/streams.ts';
+import type { HouseSwitch } from '../edges/house-switch.ts';
 import type { Offers } from '../offers/offers.ts';
 import { checkedCall } from '../remote/checked-call.ts';
 import type { Places } from '../remote/places.ts';
@@ -42,6 +43,7 @@ export interface RpcServerOptions {
   readonly streams: Streams;
   readonly downloadLogs: DownloadLogs;
   readonly local: LocalEdge;
+  readonly house: HouseSwitch;
   readonly offers: Offers;
   readonly shares: Shares;
   readonly outgoing: Outgoing;

@@ -17,7 +17,8 @@ import { parseProxy } from '../proxy/proxy-settings.ts';
 
 const MAX_PREFERENCES = 64;
 
-const { proxy, defaults, appearance, trash, browserFolder, language, preferences } = appParts;
+const { proxy, defaults, appearance, trash, browserFolder, house, language, preferences } =
+  appParts;
 
 /**
  * Limits that replace unreadable ones, so that the trash deletes nothing the user may want to keep.
@@ -31,6 +32,7 @@ export const appSchema = z.object({
   appearance: appearance.catch(DEFAULT_APPEARANCE),
   trash: trash.default(DEFAULT_TRASH).catch(LONGEST_TRASH),
   browserFolder: browserFolder.catch(true),
+  house: house.catch(false),
   language: language.catch('system'),
   preferences: preferences.catch({}),
 });
@@ -68,6 +70,7 @@ export function changedApp(now: AppOptions, change: AppChange): AppOptions {
     appearance: { ...now.appearance, ...change.appearance },
     trash: { ...now.trash, ...change.trash },
     browserFolder: change.browserFolder ?? now.browserFolder,
+    house: change.house ?? now.house,
     language: change.language ?? now.language,
     preferences,
   };

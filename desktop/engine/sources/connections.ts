@@ -7,14 +7,17 @@ import type { Millis, Random } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { type Note, noteOf } from '@millrace/shared/base/notes';
 import { capabilityIn } from '@millrace/shared/download/request/capability-url';
+import { type OriginAnswer, reasonInAnswer } from '@millrace/shared/download/request/edge-use';
 import { homeReasonText } from '@millrace/shared/download/request/home-reason';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { SourceKind } from '@millrace/shared/download/request/source-kinds';
 import { mayAskPlainly, type NamedBy } from '@millrace/shared/download/transfer/plain-source';
 import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
+import type { HouseEdge } from '@millrace/shared/house/house-list';
 import { isPublicHost, mayBeTold } from '@millrace/shared/http/urls/public-host';
-import type { HttpStream } from '@millrace/shared/node/http-client';
+import type { HttpClient, HttpStream } from '@millrace/shared/node/http-client';
 import { edgeHeaders, localEdge } from '../../local/local-edge.ts';
+import { checkPinned, getWhile, pinnedClient } from '../edges/pinned-edge.ts';
 import { Cookies, readCookieFile } from '../net/cookies.ts';
 import { waitForNetworkChange } from '../net/network-watch.ts';
 import { OwnNetwork } from '../net/own-network.ts';
@@ -35,6 +38,7 @@ export class Connections {
   readonly #transport: Transport;
   readonly #download: URL;
   readonly #ownNetwork: OwnNetwork;
+  readonly #pinned: HttpClient[] = [];
   #digestKnown: boolean;
 
   private constructor(request: DownloadRequest, fields: RequestFields) {
@@ -149,7 +153,7 @@ export class Connections {
   }
 
   /** Makes a source that asks the origin or a mirror directly. */
-  source(kind: Exclude<SourceKind, 'edge'>, url: string, random: Random): DownloadSource {
+  source(kind: Exclude<SourceKind, 'edge' | 'house'>, url: string, random: Random): DownloadSource {
     const fields: HeaderFields = {
       for: (target, start) => this.#fields.fieldsFor(target, { role: 'origin', start }),
       onResponse: (target, start, headers) =>
@@ -157,6 +161,49 @@ export class Connections {
     };
     const namedBy = kind === 'origin' ? 'origin' : 'other';
     return this.#make(kind, new URL(url).host, url, undefined, fields, random, namedBy);
+  }
+
+  /**
+   * Returns why no edge of the house may be asked for the file, in words; undefined: they may. Nobody
+   * vouches for such an edge, so it learns less than one that the user has named.
+   *
+   * @param answer the origin's, to the user's own request
+   */
+  async whyNotHouse(answer: OriginAnswer): Promise<string | undefined> {
+    const reason =
+      (this.#fields.personal ? ('fields' as const) : undefined) ??
+      capabilityIn(this.#download) ??
+      reasonInAnswer(answer);
+    if (reason !== undefined) return homeReasonText(reason);
+    // The edge would ask the origin from this network, which the proxy may be there to hide.
+    if (await this.#transport.isProxied(this.#download)) return 'it goes through a proxy';
+    const isHome = this.isHome || (await this.#ownNetwork.leadsHome(this.#download.hostname));
+    return isHome ? homeReasonText('own-network') : undefined;
+  }
+
+  /** Makes a source that gets a URL through an edge that was found on the local network. */
+  house(edge: HouseEdge, url: string, random: Random): DownloadSource {
+    const { connections, timeoutMs } = this.#request;
+    const client = pinnedClient(edge, { connections, timeoutMs });
+    this.#pinned.push(client);
+    const fields: HeaderFields = {
+      for: (target, start) => this.#fields.fieldsFor(target, { role: 'edge', start }),
+    };
+    const health = new SourceHealth(random);
+    const check = (target: URL) => checkPinned(target, edge);
+    const get = (target: URL, headers: Fields, signal: AbortSignal) =>
+      getWhile(() => health.quarantine, client, target, headers, signal);
+    const { url: base } = edge;
+    return new HttpSource({
+      kind: 'house',
+      label: base,
+      url,
+      edge: base,
+      fields,
+      get,
+      check,
+      health,
+    });
   }
 
   /** Makes a source for one of the edge's own pages, such as `/-/edges`. */
@@ -188,6 +235,7 @@ export class Connections {
   };
 
   close(): Promise<void> {
+    for (const client of this.#pinned) client.close();
     return this.#transport.close();
   }
 

@@ -12,6 +12,7 @@ import type { Statement } from '@millrace/shared/download/metalink/description-m
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { SourceOptions } from '@millrace/shared/download/scheduler/scheduler';
 import type { ChunkOwners, EdgeList } from '../edges/chunk-owners.ts';
+import type { House } from '../edges/house-edges.ts';
 import type { EdgeMemory } from '../edges/nearest-first.ts';
 import type { Vouching } from '../signatures/vouching.ts';
 import type { Connections } from './connections.ts';
@@ -30,6 +31,8 @@ export interface DiscoveryOptions {
   readonly name: string;
   readonly random: Random;
   readonly edgeMemory: EdgeMemory;
+  /** Edges on the local network; undefined: they are not used. */
+  readonly house: House | undefined;
   /** Finds out who vouches for the file; undefined: there is nothing to look for. */
   readonly vouching: Vouching | undefined;
   readonly signal: AbortSignal;
@@ -69,6 +72,11 @@ export class Discovery {
     if (vouching !== undefined) this.#sidecars = this.#task(() => this.#readSidecars(vouching));
     if (first.opened.headers.link !== undefined) this.#task(() => this.#readLinks());
     if (edge !== undefined) this.#task(() => this.#readEdgeList(edge));
+    const { house } = options;
+    // The origin's own answer says whether anybody may have the file.
+    const isUsable = request.direct && request.house === true && first.source.kind === 'origin';
+    // The end of the download must not wait for edges that may come.
+    if (house !== undefined && isUsable) void this.#beside(() => this.#takeHouse(house));
   }
 
   /** Returns a function that tells which chunks a source owns, as far as the owners are known. */
@@ -183,6 +191,11 @@ export class Discovery {
       onEdge: async ({ url }) => onSource(await connections.edge(url, first.source.url, random)),
       signal,
     });
+  }
+
+  async #takeHouse(house: House): Promise<void> {
+    const { takeHouse } = await import('./house-sources.ts');
+    await takeHouse({ ...this.#options, house, statements: () => Promise.all(this.#tasks) });
   }
 
   /** Reads lists of digests and signatures with conventional names. */

@@ -59,7 +59,8 @@ export class Gatekeeper {
   letIn(source: DownloadSource): void {
     const { reference, first, onAdmitted } = this.#options;
     if (source.health.quarantine !== undefined) return;
-    if (source.url === first.url && canPin(reference.validators)) {
+    const isStranger = source.kind === 'house';
+    if (!isStranger && source.url === first.url && canPin(reference.validators)) {
       // Every answer for the same URL is checked against the version, so no other proof is needed.
       source.version = { length: reference.length, validators: reference.validators };
       onAdmitted(source);
@@ -93,7 +94,8 @@ export class Gatekeeper {
         }
         const known = (range: ByteRange) => this.#known(range, source);
         const referenceUrl = first.url;
-        await admit(source, { reference, referenceUrl, plan, known }, signal);
+        const compares = source.kind === 'house';
+        await admit(source, { reference, referenceUrl, plan, known, compares }, signal);
         this.#options.onAdmitted(source);
         return;
       } catch (thrown) {
@@ -113,7 +115,7 @@ export class Gatekeeper {
   /** Reads the first bytes of a range from the disk, or else from an admitted source. */
   async #known(range: ByteRange, asking: DownloadSource): Promise<Buffer | undefined> {
     const { file, signal } = this.#options;
-    if (file.stored.covers(range)) return this.#stored(range);
+    if (file.stored.covers(range) && !this.#isOfHouse(range)) return this.#stored(range);
     const teller = this.#teller(asking);
     if (teller === undefined) return undefined;
     try {
@@ -131,9 +133,19 @@ export class Gatekeeper {
     return sources.sources.find((source) => {
       const at = source.health.usableAt();
       return (
-        source !== asking && source.version !== undefined && at !== undefined && at <= session.now()
+        source !== asking &&
+        source.kind !== 'house' &&
+        source.version !== undefined &&
+        at !== undefined &&
+        at <= session.now()
       );
     });
+  }
+
+  /** Returns true if an edge of the house gave any of a range: it is no evidence against others. */
+  #isOfHouse(range: ByteRange): boolean {
+    const { sources } = this.#options.sources;
+    return sources.some(({ kind, given }) => kind === 'house' && given.bytesWithin(range) > 0);
   }
 
   async #stored(range: ByteRange): Promise<Buffer> {

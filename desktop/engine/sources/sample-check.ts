@@ -30,6 +30,8 @@ export interface AdmissionOptions {
    * neither stored nor available.
    */
   readonly known: (range: ByteRange) => Promise<Buffer | undefined>;
+  /** True to compare bytes even if the source's own statements are those of the file. */
+  readonly compares?: boolean;
   /** Ranges to compare, at least one; the last one is asked for first. */
   readonly plan: readonly ByteRange[];
 }
@@ -46,7 +48,7 @@ export async function admit(
   options: AdmissionOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { reference, referenceUrl, known, plan } = options;
+  const { reference, referenceUrl, known, plan, compares = false } = options;
   // The end of the file comes first, because it reveals a different length at once.
   const first = plan.at(-1) as ByteRange;
   const opened = await source.openRange(first, undefined, signal);
@@ -61,7 +63,7 @@ export async function admit(
     throw new MillraceError('different-file', same.why);
   }
   const pinned = { length: version.length, validators: version.validators };
-  if (same.kind === 'same') {
+  if (same.kind === 'same' && !compares) {
     opened.discard();
   } else {
     await compare(source, first, await readSample(opened, first), known);

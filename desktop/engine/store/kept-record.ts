@@ -115,6 +115,7 @@ const request = z.object({
       repairs: z.boolean().optional(),
     })
     .optional(),
+  house: z.boolean().optional(),
   sidecars: z.boolean().default(REQUEST_DEFAULTS.sidecars),
   keys: z.array(z.string()).optional(),
   signatures: z.array(z.string()).optional(),

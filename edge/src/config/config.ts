@@ -17,6 +17,7 @@ import { tryRead } from '@millrace/shared/schema/read';
 import { Command, CommanderError, Option } from 'commander';
 import { PRESET_NAMES, PRESETS, type PresetName } from '../policy/presets.ts';
 import { type AcmeConfig, checkAcme } from './acme-settings.ts';
+import { checkAnnounce } from './announced-at.ts';
 import { checkDepot, type DepotConfig } from './depot-settings.ts';
 import { type ReachConfig, type ReachRead, readReach } from './reach-config.ts';
 import type { Setting } from './readers.ts';
@@ -28,6 +29,7 @@ type Name = keyof typeof SETTINGS;
 /** The settings, read and checked; sizes in bytes, times in milliseconds. */
 export interface Config extends ReachConfig, DepotConfig, AcmeConfig {
   readonly host: string;
+  readonly announce: 'yes' | 'no';
   readonly port: number;
   readonly tlsCert: string | undefined;
   readonly tlsKey: string | undefined;
@@ -132,6 +134,7 @@ export function readConfig(
   };
   checkAcme(config, stop);
   checkDepot(config, stop);
+  checkAnnounce(config, stop);
   const reach = readReach(raw as unknown as ReachRead, stop);
   return { ...config, ...reach, allowOrigin, preset, peers, trustedProxy, name };
 }

@@ -146,6 +146,12 @@ export const REACH_SETTINGS = {
     schema: text(parseDuration),
     default: '30s',
   },
+  announce: {
+    argument: '<whether>',
+    help: 'yes to announce this edge on the local network by DNS service discovery (multicast DNS, UDP port 5353), so that programs there that look for edges find it, or no',
+    schema: z.enum(['yes', 'no'], 'must be yes or no'),
+    default: 'no',
+  },
   'leave-time': {
     argument: '<time>',
     help: 'time for which the edge still serves everybody after SIGTERM or POST /-/drain, while /-/ready says 503, its routes are withdrawn, and no node names it any more; only then it drains; by default 2s with --anycast-file, else 0s',

@@ -6,6 +6,8 @@
 export const NOTES = {
   'edges-left-out': 'edges do not carry header fields: downloading directly',
   'edges-not-asked': 'edges are not used, because the file may not be public: {why}',
+  'house-not-asked': 'edges in this house are not asked for the file: {why}',
+  'house-was-wrong': 'what came from an edge in this house may be wrong: fetching it again',
   'source-left-out': '{source} is no longer used: {why}',
   'first-left-out': '{source} sent nothing: relying on the other sources',
   'first-contradicts': '{source} contradicts itself: relying on the other sources',

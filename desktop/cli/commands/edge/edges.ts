@@ -1,13 +1,22 @@
 /** `millrace edges`: which edges there are, how far they are, and how much they can take. */
 
 import { asMillraceError, EXIT, isMillraceError } from '@millrace/shared/base/errors';
+import { sleep } from '@millrace/shared/node/sleep';
 import { Argument, Command } from 'commander';
+import type { EdgeRow } from '../../../engine/edges/edge-table.ts';
 import { localEdge } from '../../../local/local-edge.ts';
 import { action, type CliContext, type CommonOptions } from '../../console/context.ts';
 import { withDaemon } from '../../console/daemon-link.ts';
 import { edgeValues } from '../../options/request-options.ts';
 import { UsageError, urlValue } from '../../text/option-values.ts';
 import { edgeTable } from '../../view/edges-text.ts';
+
+interface EdgesOptions extends CommonOptions {
+  readonly house?: boolean;
+}
+
+/** Time for edges of the local network to answer twice, in milliseconds: packets get lost. */
+const LOOK_MS = 2000;
 
 export function edgesCommand(context: CliContext): Command {
   return new Command('edges')
@@ -21,9 +30,19 @@ export function edgesCommand(context: CliContext): Command {
         'an edge of the network (environment: MILLRACE_EDGE; default: the edges of the settings)',
       ).argParser((text: string) => urlValue(text, ['http', 'https'])),
     )
+    .option('--house', 'list the edges that announce themselves on the local network instead')
     .option('--json', 'print one JSON document')
     .action(
-      action<CommonOptions, [string | undefined]>(context, async (report, _options, asked) => {
+      action<EdgesOptions, [string | undefined]>(context, async (report, { house }, asked) => {
+        if (house === true) {
+          if (asked !== undefined) throw new UsageError('--house looks for edges: name none');
+          const found = await edgesOfHouse(context.signal);
+          if (found.length === 0) report.note('No edge has announced itself on the local network.');
+          report.result({ edges: found }, () =>
+            found.length === 0 ? [] : edgeTable(found, report.width),
+          );
+          return EXIT.ok;
+        }
         const urls = asked === undefined ? await edgesOfSettings(context) : [asked];
         // Imported here: the command's help needs no engine.
         const { networkOf } = await import('../../../engine/edges/edge-table.ts');
@@ -45,6 +64,22 @@ export function edgesCommand(context: CliContext): Command {
         return failures.length === 0 ? EXIT.ok : EXIT.network;
       }),
     );
+}
+
+/** Looks for edges on the local network, for as long as all of them need to answer. */
+async function edgesOfHouse(signal: AbortSignal): Promise<EdgeRow[]> {
+  // Imported here: the command's help needs no engine.
+  const { HouseEdges } = await import('../../../engine/edges/house-edges.ts');
+  const house = new HouseEdges();
+  try {
+    await sleep(LOOK_MS, signal);
+    return house.edges.map(({ name, url, rttMs }) => ({
+      ...{ name, url, rttMs, load: undefined, room: undefined },
+      state: 'ready' as const,
+    }));
+  } finally {
+    house.close();
+  }
 }
 
 /**

@@ -14,7 +14,7 @@ import { edgesOf } from '../../views/app-settings.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { type MillraceOptions, methodsOf } from './params.ts';
 
-export function edgeMethods({ manager, local }: MillraceOptions): [string, Method][] {
+export function edgeMethods({ manager, local, house }: MillraceOptions): [string, Method][] {
   const keep = (list: readonly KeptEdge[]) => {
     manager.settings.edges = list;
     manager.settingsChanged();
@@ -25,6 +25,7 @@ export function edgeMethods({ manager, local }: MillraceOptions): [string, Metho
     'millrace.changeEdge': (p) => keep(changedEdge(known(manager, local.url, p.url), p.url, p)),
     'millrace.removeEdge': (p) => keep(withoutEdge(manager.settings.edges, p.url)),
     'millrace.testEdge': (p) => testEdge(edgeAddress(p.url), new AbortController().signal),
+    'millrace.houseEdges': () => ({ looks: house.house !== undefined, edges: house.edges }),
   });
 }
 

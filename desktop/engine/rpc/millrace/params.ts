@@ -7,6 +7,7 @@ import type * as z from 'zod';
 import type { Manager } from '../../downloads/manager.ts';
 import type { ParseMetalink } from '../../downloads/metalinks.ts';
 import type { Streams } from '../../downloads/streams.ts';
+import type { HouseSwitch } from '../../edges/house-switch.ts';
 import type { Offers } from '../../offers/offers.ts';
 import type { Remote } from '../../remote/remote.ts';
 import { check } from '../../settings/checks.ts';
@@ -26,6 +27,7 @@ export interface MillraceOptions {
   readonly live: LiveFeed;
   readonly downloadLogs: DownloadLogs;
   readonly local: LocalEdge;
+  readonly house: HouseSwitch;
   readonly offers: Offers;
   readonly shares: Shares;
   readonly outgoing: Outgoing;

@@ -142,6 +142,7 @@ export interface Placeholders {
   readonly 'log.retry.at': 'time' | 'why';
   readonly 'log.failed': 'why';
   readonly 'note.edges-not-asked': 'why';
+  readonly 'note.house-not-asked': 'why';
   readonly 'note.source-left-out': 'source' | 'why';
   readonly 'note.first-left-out': 'source';
   readonly 'note.first-contradicts': 'source';
@@ -180,6 +181,7 @@ export interface Placeholders {
   readonly 'edges.nodes.one': 'n';
   readonly 'edges.nodes.other': 'n';
   readonly 'edges.remove': 'name';
+  readonly 'house.add.help': 'name';
   readonly 'limits.hosts.limit.one': 'n';
   readonly 'limits.hosts.limit.other': 'n';
   readonly 'limits.hosts.since': 'time';

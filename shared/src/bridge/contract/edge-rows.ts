@@ -1,7 +1,8 @@
 /** Methods for the edges that the user has set up. */
 
 import * as z from 'zod';
-import { edges, edgeTest } from '../results/edge-results.ts';
+import { edges, edgeTest, houseEdges } from '../results/edge-results.ts';
+import { nothing } from './params.ts';
 import type { Rows } from './row.ts';
 
 const url = z.string().max(2048).describe('Address; without a scheme, http.');
@@ -28,5 +29,10 @@ export const EDGE_ROWS = {
     params: z.strictObject({ url }),
     result: edgeTest,
     waits: true,
+  },
+  'millrace.houseEdges': {
+    summary: 'Returns the edges found on the local network, while the setting `house` is on.',
+    params: nothing,
+    result: houseEdges,
   },
 } as const satisfies Rows;

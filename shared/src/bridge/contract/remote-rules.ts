@@ -73,6 +73,7 @@ const OWN: Readonly<Record<MethodName, RemoteRule>> = {
   'millrace.changeEdge': 'person',
   'millrace.removeEdge': 'person',
   'millrace.testEdge': 'person',
+  'millrace.houseEdges': 'person',
   'millrace.setDepot': 'person',
   'millrace.removeDepot': 'person',
   'millrace.checkDepot': 'person',

@@ -77,6 +77,7 @@ export const appParts = {
     maxBytes: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
   }),
   browserFolder: z.boolean(),
+  house: z.boolean(),
   language: z.string().regex(/^(?:system|[a-zA-Z]{2,3}(?:-[a-zA-Z0-9]{2,8})*)$/),
   preferences: z.record(preferenceName, preference),
 };
@@ -88,6 +89,7 @@ export const settingsChange = z.strictObject({
   appearance: z.strictObject(appParts.appearance.shape).partial().optional(),
   trash: z.strictObject(appParts.trash.shape).partial().optional(),
   browserFolder: appParts.browserFolder.optional(),
+  house: appParts.house.optional(),
   language: appParts.language.optional(),
   preferences: z.record(preferenceName, preference.nullable()).optional(),
   dir: z.string().min(1).max(4096).nullable().optional(),

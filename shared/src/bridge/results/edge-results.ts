@@ -32,6 +32,21 @@ export const edgeTest = named('EdgeTest', 'The outcome of testing an edge.', {
     .describe('Why it is not ok.'),
 });
 
+export const houseEdge = named('HouseEdge', 'An edge that was found on the local network.', {
+  url: z.string().describe('Base URL: scheme, host and port.'),
+  address: z.string().describe('Its address on the local network, the only one that is asked.'),
+  name: z.string().describe('Name that it gives itself, may be empty; it proves nothing.'),
+  rttMs: z.number().describe('Round-trip time, milliseconds.'),
+});
+export const houseEdges = named(
+  'HouseEdges',
+  'The edges found on the local network, nearest first.',
+  {
+    looks: z.boolean().describe('False: the setting `house` is off, and nothing is looked for.'),
+    edges: z.array(houseEdge),
+  },
+);
+
 export const depotUrl = z
   .string()
   .describe('Base URL: scheme, host and port; tells it from all others.');

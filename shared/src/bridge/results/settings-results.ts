@@ -81,6 +81,11 @@ export const appSettings = named('AppSettings', 'All settings.', {
   browserFolder: z
     .boolean()
     .describe('Save files that a browser hands over where it would have, unless `dir` was chosen.'),
+  house: z
+    .boolean()
+    .describe(
+      'Use edges that are found on the local network, for files whose digest is known: they get to know which files are downloaded.',
+    ),
   language: z.string().describe('Language tag such as `en`; `system`: that of the browser.'),
   preferences: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))

@@ -62,6 +62,7 @@ export interface SettingsChange {
   readonly appearance?: Partial<Appearance>;
   readonly trash?: Partial<TrashLimits>;
   readonly browserFolder?: boolean;
+  readonly house?: boolean;
   readonly language?: string;
   /** null removes a value. */
   readonly preferences?: Readonly<Record<string, string | number | boolean | null>>;

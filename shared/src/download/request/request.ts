@@ -75,6 +75,8 @@ export interface DownloadRequest {
   readonly listed?: readonly string[] | undefined;
   /** Base URLs of edges to download through, best first. */
   readonly edges: readonly string[];
+  /** True: edges found on the local network may be asked too, where the daemon looks for them. */
+  readonly house?: boolean | undefined;
   /** False: never ask the origins themselves. */
   readonly direct: boolean;
   /** Folder to save in. */

@@ -1,10 +1,11 @@
 /** Kinds of sources that a download can have, and the links that lead to one. */
 
 /**
- * An edge that relays the file, the file's own server, another server that has the file, or a place
- * of an exNode.
+ * An edge that relays the file, the file's own server, another server that has the file, a place of an
+ * exNode, or an edge that has announced itself on the local network: nobody has named that one, so
+ * it never says what the file is, and gives bytes only of files that a digest proves.
  */
-export const SOURCE_KINDS = ['edge', 'origin', 'mirror', 'depot'] as const;
+export const SOURCE_KINDS = ['edge', 'origin', 'mirror', 'depot', 'house'] as const;
 
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 

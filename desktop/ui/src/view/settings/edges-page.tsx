@@ -4,6 +4,7 @@ import { IconButton } from '@millrace/shared/ui/icon-button';
 import { type FormEvent, useCallback, useEffect, useState } from 'react';
 import { hostOf } from '../../text/format.ts';
 import { useApp, useText } from '../common/context.tsx';
+import { HouseEdges } from './house-edges.tsx';
 import type { PageProps } from './page-props.ts';
 
 export function EdgesPage({ settings, save }: PageProps) {
@@ -52,6 +53,18 @@ export function EdgesPage({ settings, save }: PageProps) {
         checked={settings.defaults.useEdges}
         onChange={(useEdges) => void save({ defaults: { useEdges } })}
       />
+      <Switch
+        label={text.t('house.use')}
+        note={text.t('house.help')}
+        checked={settings.house}
+        onChange={(house) => void save({ house })}
+      />
+      {settings.house && (
+        <HouseEdges
+          known={settings.edges}
+          onAdd={(edges) => app.applySettings({ ...settings, edges })}
+        />
+      )}
     </>
   );
 }
