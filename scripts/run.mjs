@@ -204,7 +204,11 @@ const RUN_MARK = ['MILLRACE_TEST_RUN', `${process.pid}-${Date.now()}`];
 /** @param enter words before the command, that say where it runs */
 async function jest(project, workers, args, enter = []) {
   const guard = guardRun();
-  const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+  const flags = [
+    ...['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
+    // MiB for young objects, twice Node's own limit: tests make much garbage. Workers get it too.
+    '--max-semi-space-size=32',
+  ];
   // Without a test of that name, Jest runs no hook that ends what a spec has started, and waits.
   const isByName = args.some((arg) => /^(?:-t|--testNamePattern)\b/.test(arg));
   const options = [`--maxWorkers=${workers}`, ...(isByName ? ['--forceExit'] : []), ...args];

@@ -6,19 +6,35 @@
 import vm from 'node:vm';
 import { TestEnvironment } from 'jest-environment-node';
 
-const { compileFunction, createContext } = vm;
+/** Frames of an error's stack. */
+const STACK_FRAMES = 20;
 
-/** Compiled code of libraries, by file: Jest loads itself anew for each test file. */
-const compiled = new Map();
+const { compileFunction, createContext, Script } = vm;
 
-vm.compileFunction = (source, parameters, options = {}) => {
-  const known = compiled.get(options.filename);
-  if (known?.source === source) {
-    return compileFunction(source, parameters, { ...options, cachedData: known.data });
+/**
+ * Scripts of CommonJS modules, by file. Jest loads itself and the libraries of tests anew for each
+ * test file; a script is compiled once for all realms, with all functions that any of them calls.
+ */
+const scripts = new Map();
+
+vm.compileFunction = (source, parameters = [], options = {}) => {
+  const { filename, parsingContext, importModuleDynamically, ...others } = options;
+  const isOfJest = parsingContext !== undefined && Object.keys(others).length === 0;
+  if (!isOfJest) return compileFunction(source, parameters, options);
+  let known = scripts.get(filename);
+  if (known?.source !== source) {
+    known = { source };
+    const head = `(function (${parameters.join(',')}) {`;
+    known.script = new Script(`${head}${source}\n})`, {
+      filename,
+      columnOffset: -head.length,
+      importModuleDynamically: (...request) => known.importModule(...request),
+    });
+    scripts.set(filename, known);
   }
-  const made = compileFunction(source, parameters, { ...options, produceCachedData: true });
-  compiled.set(options.filename, { source, data: made.cachedData });
-  return made;
+  // One test file runs at a time: what a module imports while it runs belongs to that file.
+  known.importModule = importModuleDynamically;
+  return known.script.runInContext(parsingContext);
 };
 
 /**
@@ -37,6 +53,9 @@ export default class PlainEnvironment extends TestEnvironment {
     vm.createContext = () => createContext(vm.constants.DONT_CONTEXTIFY);
     try {
       super(config, context);
+      // Jest's limit is 100, and tests make errors by the hundred thousand. Most of the time that an
+      // error takes goes into the frames of Jest and fast-check at the end of its stack.
+      this.global.Error.stackTraceLimit = STACK_FRAMES;
     } finally {
       vm.createContext = createContext;
     }

@@ -6,10 +6,11 @@
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startOf } from '../fixtures/left-namespaces.mjs';
 
 const NAMESPACES = '/run/netns';
 /** Beginning of the names of all namespaces and folders of laboratories. */
@@ -109,16 +110,6 @@ async function cleared(keeper: ChildProcess): Promise<void> {
   keeper.ref();
   keeper.stdin?.end();
   await exit;
-}
-
-/** Start of a process, in ticks since boot: tells processes apart that get the same id. */
-function startOf(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-  } catch {
-    return undefined;
-  }
 }
 
 /** Runs `ip` or `tc` with these lines, in a namespace. @throws Error with its output */

@@ -13,6 +13,7 @@ import { safeFileName } from '../../shared/src/download/request/file-name.ts';
 import { harmOfName } from '../../shared/src/download/request/harmful-name.ts';
 import { linksInText } from '../../shared/src/download/request/links-in-text.ts';
 import { EMPTY_SHA256, formatManifest, parseManifest } from '../../shared/src/sync/manifest.ts';
+import { anyText } from '../../shared/testing/draws/any-text.ts';
 import { mutatedJsonText, mutatedText } from '../mutate.ts';
 import { fuzzTarget, hold, holdEqual, holdInside, readOrRefuse, weightOf } from '../target.ts';
 
@@ -178,7 +179,7 @@ export const targets = [
         ...['a file.tar.gz', 'CON.txt', '../../etc/passwd', '..', 'ünï\u202egpj.exe'],
         ...['desktop.ini', 'x.lnk', `${'a'.repeat(196)}.url~~`, '~1.~2', '-x.{c}'],
       ]),
-      fc.string({ unit: 'binary', maxLength: 400 }),
+      anyText({ maxLength: 400 }),
     ),
     check(text) {
       const name = safeFileName(text);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { anyUrl } from '@millrace/shared/testing/draws/any-text';
 import fc from 'fast-check';
 import { settingsSchema } from '../../contract/settings.ts';
 import { textFor } from '../../text/text.ts';
@@ -80,7 +81,7 @@ test('every value that is read can be saved, whatever is typed', () => {
   const typed = fc.oneof(
     fc.string({ unit: 'grapheme' }),
     fc.stringMatching(/^[a-z.*:/@ ,[\]-]{0,30}$/),
-    fc.webUrl(),
+    anyUrl(),
   );
   fc.assert(
     fc.property(typed, (said) => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { anyText, anyUrl } from '../../../testing/draws/any-text.ts';
 import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '../../base/digest.ts';
 import { faultOfFileName, safePath } from '../request/file-path.ts';
 import { type Description, emptyFile, type FileDescription } from './description.ts';
@@ -104,7 +105,7 @@ describe('writing and reading again', () => {
   /** Text that XML can carry, without the surrounding space that reading trims. */
   const text = fc
     .oneof(
-      fc.string({ unit: 'binary' }),
+      anyText(),
       fc.constantFrom('<&>"\'', ']]>', 'a\r\nb\tc\rd', '\u2028\x85x', '😀', '&amp;', '<!--', 'ü'),
     )
     .map((s) =>
@@ -136,7 +137,7 @@ describe('writing and reading again', () => {
       ),
     }),
   })).element;
-  const url = fc.webUrl({ withQueryParameters: true }).map((u) => new URL(u).href);
+  const url = anyUrl().map((u) => new URL(u).href);
   const priority = fc.integer({ min: 1, max: 999_999 });
   const hexOf = (algorithm: keyof typeof DIGEST_DIGITS) =>
     fc
