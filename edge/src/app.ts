@@ -18,7 +18,7 @@ import { AllowList } from './policy/allow-list.ts';
 import { OwnAddresses } from './policy/own-addresses.ts';
 import { OriginPolicy } from './policy/policy.ts';
 import { openClients } from './wiring/clients.ts';
-import { openDepot, openDepotServer } from './wiring/depot.ts';
+import { hasDepot, openDepot, openDepotServer } from './wiring/depot.ts';
 import { openDownloads } from './wiring/downloads.ts';
 import { openFiles } from './wiring/files.ts';
 import {
@@ -83,7 +83,9 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       { used: ports.connections, limit: config.maxConnections },
     ]);
   const depot =
-    config.depotDir === undefined ? undefined : await openDepot(context, config.depotDir);
+    config.depotDir === undefined || !hasDepot(link)
+      ? undefined
+      : await openDepot(context, config.depotDir);
   const peers = openPeers(
     context,
     storage,
@@ -166,6 +168,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     transfers,
     metrics,
     async listen() {
+      await depots?.begin();
       const { address, peerPort, admin } = await ports.listen();
       const dns = await zone?.listen();
       if (link === undefined) {
@@ -206,6 +209,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       await files.client.close();
       await clients.close();
       await downloads?.close();
+      await depots?.close();
       await depot?.close();
       await upkeep.endedSessions.close();
       await storage.close();

@@ -18,12 +18,12 @@ import { collectLoading } from './memory/collect-garbage.ts';
 import { boundYoungGeneration } from './memory/young-generation.ts';
 import { OriginRules } from './policy/origin-rules.ts';
 import type { Addresses } from './workers/messages.ts';
-import { Supervisor, WORKER_INDEX } from './workers/supervisor.ts';
+import { Supervisor, WORKER_INDEX, WORKER_KEY } from './workers/supervisor.ts';
 import { WorkerLink, workerConfig } from './workers/worker-link.ts';
 
 async function main(): Promise<void> {
   const whole = readConfig(process.argv.slice(2), process.env);
-  const link = cluster.isWorker ? new WorkerLink(Number(process.env[WORKER_INDEX])) : undefined;
+  const link = cluster.isWorker ? openLink() : undefined;
   const config = link === undefined ? whole : workerConfig(whole, link.index);
   const log: Logger<string> = pino(
     { level: config.logLevel, base: { node: config.name } },
@@ -33,6 +33,14 @@ async function main(): Promise<void> {
   warn(config, log);
   if (config.workers > 1 && cluster.isPrimary) return supervise(config, log);
   await serve(config, log, link);
+}
+
+/** Opens the link of a worker to its supervisor. */
+function openLink(): WorkerLink {
+  const { [WORKER_INDEX]: index, [WORKER_KEY]: key = '' } = process.env;
+  // Programs that this process may start are not to have it.
+  delete process.env[WORKER_KEY];
+  return new WorkerLink(Number(index), key);
 }
 
 /** Warns of settings that are probably not meant. */

@@ -5,9 +5,7 @@
  */
 
 import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { request } from 'node:http';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { seededRandom } from '../../../shared/src/base/clock.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
@@ -20,6 +18,7 @@ import {
   reserve,
   stateOf,
 } from '../../fixtures/stages/depot-stage.ts';
+import { sendUntilBroken } from '../../fixtures/stages/paced-upload.ts';
 import { becomes, until } from '../../fixtures/until.ts';
 
 const stage = await DepotStage.set();
@@ -29,44 +28,6 @@ const KILLS = Number(process.env.MILLRACE_DEPOT_KILLS ?? 12);
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 process.stderr.write(`depot crash tests: MILLRACE_TEST_SEED=${seed}\n`);
 const random = seededRandom(seed);
-
-/**
- * Sends bytes to an upload at a pace until the connection breaks.
- *
- * @param onPiece called before each piece of 64 KiB, with its position and what is acknowledged
- * @returns the largest offset that was acknowledged
- */
-async function sendUntilBroken(
-  write: string,
-  offset: number,
-  content: Buffer,
-  onPiece: (at: number, acknowledged: number) => void,
-): Promise<number> {
-  let acknowledged = offset;
-  const client = request(write, {
-    method: 'PATCH',
-    headers: {
-      ...{ 'content-type': 'application/partial-upload', 'upload-complete': '?1' },
-      ...{ 'upload-offset': String(offset), 'content-length': String(content.length - offset) },
-    },
-  });
-  client.on('information', ({ headers }) => {
-    acknowledged = Math.max(acknowledged, Number(headers['upload-offset'] ?? 0));
-  });
-  const closed = new Promise<void>((resolve) => {
-    client.once('close', () => resolve());
-  });
-  client.on('error', () => {});
-  for (let at = offset; at < content.length && !client.destroyed; at += 64 * 1024) {
-    onPiece(at, acknowledged);
-    client.write(content.subarray(at, Math.min(content.length, at + 64 * 1024)));
-    // The pace of a client: the depot acknowledges once a second.
-    await pause(5);
-  }
-  client.end();
-  await closed;
-  return acknowledged;
-}
 
 test('a depot that is killed again and again during appends loses nothing that it has acknowledged', async () => {
   const content = contentOf('killed depot', 60 * MIB);

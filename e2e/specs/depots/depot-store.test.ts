@@ -263,13 +263,18 @@ describe('whoever may not store files', () => {
 
 describe('options that do not go together', () => {
   test.each([
-    ['several processes', ['--workers', '2'], /--workers above 1 exclude each other/],
     ['no public address', ['--host', '0.0.0.0'], /needs --public-url/],
     ['links in the clear', ['--public-url', 'http://a.example'], /with https/],
     ['more than the disk has', ['--depot-quota', '1000TB'], /--depot-quota needs .* the disk has/],
   ])('%s', async (_, options, message) => {
     const start = stage.start('--depot-dir', join(stage.folder, 'impossible'), ...options);
     await expect(start).rejects.toThrow(message);
+  });
+
+  test('several processes, and a folder with too long a path for their socket', async () => {
+    const dir = join(stage.folder, 'd'.repeat(100));
+    const start = stage.start('--workers', '2', '--depot-dir', dir);
+    await expect(start).rejects.toThrow(/choose a shorter path/);
   });
 });
 

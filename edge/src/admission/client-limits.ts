@@ -62,6 +62,9 @@ export interface Admission {
   release(now: number): void;
 }
 
+/** Share of a client that is held to no limits here. */
+export const ADMITTED: Admission = { waitMs: () => 0, sent() {}, fetched() {}, release() {} };
+
 export class ClientLimits {
   readonly #options: ClientLimitOptions;
   readonly #clients = new Map<string, Client>();

@@ -47,6 +47,8 @@ export interface Exchange {
   pace?: ReaderPace | undefined;
   /** True if the client has said that it continues elsewhere after a reset. */
   readonly aware: boolean;
+  /** True if another process of this edge has the client's connection, and counts the exchange. */
+  readonly isRelayed?: boolean;
 }
 
 /** Bytes that a client has taken of one version of a file. */
@@ -72,6 +74,7 @@ export class Exchanges {
   readonly #metrics: Metrics;
   readonly #running = new Set<Exchange>();
   #bytes = 0;
+  #relayed = 0;
   #draining = false;
   #leaving = false;
   #pressed = false;
@@ -90,17 +93,21 @@ export class Exchanges {
   add(exchange: Exchange): void {
     this.#running.add(exchange);
     this.#bytes += transferBytes(exchange.res);
+    if (exchange.isRelayed === true) this.#relayed++;
   }
 
   /** Removes an exchange that is over. */
   delete(exchange: Exchange): void {
-    if (this.#running.delete(exchange)) this.#bytes -= transferBytes(exchange.res);
+    if (this.#running.delete(exchange)) {
+      this.#bytes -= transferBytes(exchange.res);
+      if (exchange.isRelayed === true) this.#relayed--;
+    }
     if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** Exchanges under way. */
+  /** Exchanges under way, without those of clients of other processes. */
   get running(): number {
-    return this.#running.size;
+    return this.#running.size - this.#relayed;
   }
 
   /** Weight of all exchanges, besides that of their requests and bodies, bytes. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
+import { formatDepotLink } from '@millrace/shared/http/urls/depot-link';
 import { newPurge } from '../cache/purges.ts';
 import type { Allocation } from '../depot/allocation.ts';
 import { MIB, WholeStage } from './testing/whole-stage.ts';
@@ -63,6 +64,16 @@ describe('the file that an exNode describes', () => {
       detail: `no depot of this network has bytes ${2 * MIB}-${content.length - 1}`,
     };
     await expect(stage.open(document)).rejects.toEqual(expect.objectContaining(lost));
+  });
+
+  test('is not looked for in a circle: a link to a file is no replica, not even to itself', async () => {
+    const exnode = await stage.copies(content, [0]);
+    const { link } = await stage.document(exnode);
+    const whole = formatDepotLink({ kind: 'file', id: link.id, secret: link.secret });
+    const replicas = [{ read: `https://depot-0.example${whole}`, at: 0 }];
+    const extents = exnode.extents.map((extent) => ({ ...extent, replicas }));
+    const circle = await stage.document({ ...exnode, extents });
+    await expect(stage.open(circle)).rejects.toEqual(failing('file-lost'));
   });
 
   test('is in depots of the network by whatever host their links name', async () => {

@@ -49,19 +49,15 @@ export function checkDepot(
   config: DepotConfig & {
     readonly host: string;
     readonly publicUrl: string | undefined;
-    readonly workers: number;
   },
   stop: (message: string) => never,
 ): void {
-  const { depotDir, depotOwnersFile, publicUrl, host, workers } = config;
+  const { depotDir, depotOwnersFile, publicUrl, host } = config;
   if (depotDir === undefined) {
     if (depotOwnersFile !== undefined) {
       stop('--depot-owners-file is for a depot: --depot-dir is missing');
     }
     return;
-  }
-  if (workers > 1) {
-    stop('--depot-dir and --workers above 1 exclude each other: one process must have the folder');
   }
   // Links hold secrets, and have to lead back here.
   if (publicUrl === undefined) {

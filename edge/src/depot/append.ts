@@ -8,6 +8,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import type { Millis } from '@millrace/shared/base/clock';
 import { RECORD_BYTES, SumsWriter } from '@millrace/shared/cdn/depot/sums';
+import { freeBytes } from '../memory/free-bytes.ts';
 import type { Allocation } from './allocation.ts';
 import { openBoth } from './allocation-disk.ts';
 
@@ -188,7 +189,7 @@ class Append {
       this.#writer.add(part);
       this.#allocation.addToHash(part, end);
       end += part.length;
-      free(part);
+      freeBytes(part);
     }
     this.#unsummed = [];
   }
@@ -221,15 +222,6 @@ class Append {
     allocation.offset = end;
     this.#options.onAcknowledged(end);
   }
-}
-
-/**
- * Frees the memory of bytes at once. The collector is told of each piece of 64 KiB that is allocated,
- * and hurries as if the heap grew: it took half of the processor time of an upload.
- */
-function free({ buffer, length }: Buffer): void {
-  // Small pieces share their memory with others.
-  if (length === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 const bytesOf = (parts: readonly Buffer[]) => parts.reduce((sum, { length }) => sum + length, 0);

@@ -18,15 +18,22 @@ const TAG = /^[A-Za-z0-9_-]{4}$/;
  *   would be unknown at other nodes
  */
 export async function readDepotTag(dir: string): Promise<string> {
+  const known = await findDepotTag(dir);
+  if (known !== undefined) return known;
+  const tag = randomBytes(DEPOT_TAG_BYTES).toString('base64url');
+  await replaceFile(join(dir, 'tag'), `${tag}\n`);
+  return tag;
+}
+
+/** The same, but a depot without a name gets none: undefined. @throws Error as `readDepotTag` */
+export async function findDepotTag(dir: string): Promise<string | undefined> {
   const path = join(dir, 'tag');
   let text: string;
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    const tag = randomBytes(DEPOT_TAG_BYTES).toString('base64url');
-    await replaceFile(path, `${tag}\n`);
-    return tag;
+    return undefined;
   }
   const tag = text.trim();
   if (TAG.test(tag)) return tag;

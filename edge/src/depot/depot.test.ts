@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, cp, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -122,6 +122,39 @@ describe('Depot', () => {
     const again = find(await open(), made, 'write');
     expect(again.offset).toBe(201_072);
     expect((await contentOf(again)).equals(content)).toBe(true);
+  });
+
+  test('a folder that comes back from an older copy has what it had then, and uploads go on from there', async () => {
+    const depot = await open();
+    const old = await reserve(depot, 100_000);
+    await send(depot, old.allocation, [Buffer.alloc(100_000, 'old')]);
+    await depot.contents.complete(old.allocation, new AbortController().signal);
+    const made = await reserve(depot, 1_000_000);
+    const content = Buffer.alloc(700_000, 'ghi');
+    await send(depot, made.allocation, [Buffer.from(content.subarray(0, 300_000))]);
+    const copy = `${dir}-copy`;
+    await cp(dir, copy, { recursive: true });
+    await send(depot, made.allocation, [Buffer.from(content.subarray(300_000))]);
+    await depot.contents.complete(made.allocation, new AbortController().signal);
+    const later = await reserve(depot, 1000);
+    await depot.release(old.allocation);
+    await depot.close();
+    await rm(dir, { recursive: true });
+    await rename(copy, dir);
+    const back = await open();
+    // A file that is incomplete again is not served, and continues at its smaller offset.
+    const allocation = find(back, made, 'write');
+    expect(() => back.checkReadable(allocation)).toThrow(failing('upload-incomplete'));
+    expect(allocation.offset).toBe(300_000);
+    await send(back, allocation, [Buffer.from(content.subarray(300_000))]);
+    await back.contents.complete(allocation, new AbortController().signal);
+    expect(allocation.head.final?.sha256).toBe(
+      createHash('sha256').update(content).digest('hex'),
+    );
+    expect((await contentOf(find(back, made))).equals(content)).toBe(true);
+    expect((await contentOf(find(back, old))).equals(Buffer.alloc(100_000, 'old'))).toBe(true);
+    expect(() => find(back, later)).toThrow(failing('no-such-allocation'));
+    expect(back.usedBytes).toBe(800_000);
   });
 
   test('bytes that come one by one are stored', async () => {

@@ -1,6 +1,7 @@
 /** The depot of a node, if it has one, and its requests; files of other nodes' depots. */
 
 import { mkdir, stat, statfs } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import type { Log } from '@millrace/shared/base/log';
 import { formatBytes } from '@millrace/shared/base/units';
 import { depotFileUrl } from '@millrace/shared/cdn/depot/depot-file';
@@ -25,9 +26,15 @@ import { PULL_MEMORY_BYTES, Puller } from '../depot/pull/puller.ts';
 import { READ_MEMORY_BYTES } from '../depot/verified-read.ts';
 import { Owners } from '../policy/depot-owners.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
+import { DepotRelay } from '../relay/depot-relay.ts';
+import { DEPOT_WORKER } from '../relay/relay-protocol.ts';
+import { openRelayServer, type RelayServer } from '../relay/relay-server.ts';
+import { answerRelayed, isAdministration } from '../routes/depot/administration.ts';
 import { DepotHandler } from '../routes/depot/handler.ts';
 import { ofPrefixed } from '../routes/depot/prefixed-link.ts';
 import type { WholeFileOptions } from '../routes/depot/whole-file.ts';
+import { ownBase } from '../routes/own-address.ts';
+import type { WorkerLink } from '../workers/worker-link.ts';
 import type { Clients } from './clients.ts';
 import type { Files } from './files.ts';
 import type { NodeContext } from './node-context.ts';
@@ -53,6 +60,12 @@ export interface DepotStore {
 export interface DepotServer {
   /** Answers clients' requests. */
   readonly handler: DepotHandler;
+  /** Passes requests on to the process of this edge that has the depot, if that is another one. */
+  readonly relay: DepotRelay | undefined;
+  /** Begins to take requests of the other processes of this edge. */
+  begin(): Promise<void>;
+  /** Ends the exchanges with these. */
+  close(): Promise<void>;
   /**
    * Returns the target of a depot's link that is written as a prefixed URL; undefined for all other
    * targets.
@@ -130,7 +143,8 @@ export function openDepotServer(
   const { config, log, metrics, admissions, account, now, wallClock, rounds } = context;
   const { purges } = storage;
   const { client } = fetching;
-  if (store === undefined && depots === undefined) return undefined;
+  const relay = openRelay(context);
+  if (store === undefined && depots === undefined && relay === undefined) return undefined;
   const use = new ClientUse(admissions.refused);
   const files = depots && new DepotFiles({ depots, purges, now, wallClock });
   if (files !== undefined) {
@@ -195,7 +209,7 @@ export function openDepotServer(
       onBytes: (bytes: number) => metrics.depotReceived.inc(bytes),
     };
   const handler = new DepotHandler({
-    ...{ own, use, metrics, account, transfers, log, now, wallClock },
+    ...{ own, relay, use, metrics, account, transfers, log, now, wallClock },
     network: files && { ...clients.sending, files },
     whole,
     limits: clients.limits,
@@ -203,12 +217,43 @@ export function openDepotServer(
     reaper: clients.reaper,
     onRefusal: admissions.refused,
   });
+  let server: RelayServer | undefined;
   return {
     handler,
+    relay,
     ofPrefixed: (target) => {
       return ofPrefixed(target, config.defaultScheme, isAt);
     },
+    async begin() {
+      const { link } = context;
+      if (store === undefined || config.depotDir === undefined || link === undefined) return;
+      server = await openRelayServer(config.depotDir, link.key, (req, res, from) => {
+        const target = req.url ?? '';
+        if (isAdministration(target)) {
+          void answerRelayed(store.administration, req, res, now);
+        } else void handler.handle(req, res, target, from);
+      });
+    },
+    async close() {
+      relay?.close();
+      await server?.close();
+    },
   };
+}
+
+/** Opens the way to the depot of this edge, if another process has it. */
+function openRelay({ config, account, link, now }: NodeContext): DepotRelay | undefined {
+  const { depotDir: dir } = config;
+  if (dir === undefined || link === undefined || hasDepot(link)) return undefined;
+  const baseOf = (req: IncomingMessage) => ownBase(req, undefined);
+  const relay = new DepotRelay({ dir, key: link.key, baseOf, now });
+  account.share('depotRelay', () => relay.bytes);
+  return relay;
+}
+
+/** Returns true for the process of an edge that has its depot. */
+export function hasDepot(link: WorkerLink | undefined): boolean {
+  return link === undefined || link.index === DEPOT_WORKER;
 }
 
 /** Opens what puts files together that lie on several depots. */

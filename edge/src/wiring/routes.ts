@@ -159,6 +159,7 @@ export async function addRoutes(
   await server.register(depotAdministrationRoutes, {
     config,
     administration: parts.depotAdministration,
+    relay: parts.depots?.relay,
   });
   if (network !== undefined) {
     const { purges, pins } = storage;

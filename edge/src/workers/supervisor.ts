@@ -5,6 +5,7 @@
  */
 
 import cluster, { type Worker } from 'node:cluster';
+import { randomBytes } from 'node:crypto';
 import type { Log } from '@millrace/shared/base/log';
 import { mergeRefusals, type RefusalReport } from '@millrace/shared/cdn/admission/refusal-log';
 import { SharedAnswer } from '@millrace/shared/cdn/figures/shared-answer';
@@ -30,6 +31,9 @@ import { StandingCommands } from './standing-commands.ts';
 
 /** Environment variable by which a process knows which worker it is. */
 export const WORKER_INDEX = 'MILLRACE_WORKER_INDEX';
+/** Environment variable with the key by which the processes of one edge know each other. */
+export const WORKER_KEY = 'MILLRACE_WORKER_KEY';
+const KEY_BYTES = 32;
 /** Pause before a dead worker is started again: it might die at once, without end. */
 const RESTART_PAUSE_MS = 1000;
 /** Longest wait for figures: those of busy processes are left out. */
@@ -47,6 +51,7 @@ export class Supervisor {
   /** Commands that a worker must be told when it is started again. */
   readonly #standing = new StandingCommands();
   readonly #shared = new Map<What, SharedAnswer<string>>();
+  readonly #key = randomBytes(KEY_BYTES).toString('base64url');
   #questions = 0;
   #stopping = false;
   #draining = false;
@@ -116,7 +121,7 @@ export class Supervisor {
 
   /** @throws Error if the first start of a worker fails */
   #fork(index: number): Promise<Addresses> {
-    const worker = cluster.fork({ [WORKER_INDEX]: String(index) });
+    const worker = cluster.fork({ [WORKER_INDEX]: String(index), [WORKER_KEY]: this.#key });
     return new Promise((resolve, reject) => {
       worker.on('message', (message: FromWorker) => {
         if (message.type === 'listening') resolve(message.addresses);

@@ -28,11 +28,14 @@ export interface WorkerDuties {
 export class WorkerLink {
   /** Number of this worker, from 0. */
   readonly index: number;
+  /** Key of all processes of this edge, which nobody else knows. */
+  readonly key: string;
   readonly #waiting = new Map<number, (text: string) => void>();
   #questions = 0;
 
-  constructor(index: number) {
+  constructor(index: number, key: string) {
     this.index = index;
+    this.key = key;
   }
 
   /** Begins to answer the supervisor. */

@@ -201,20 +201,27 @@ export class CodedSource extends PartSource {
     const read = await parity.read(extent, column, lacking.length, signal, had);
     const solved = lacking.map(([, { start, end }]) => new Uint8Array(end - start));
     const length = range.end - range.start;
+    // The same memory for all pieces: the collector lets tens of megabytes of new buffers gather.
+    const scratch = () => Buffer.allocUnsafe(Math.min(length, PIECE_BYTES));
+    const stored = known.map(([index, block]) => ({ index, block, room: scratch() }));
+    const lacked = lacking.map(([index]) => ({ index, room: scratch() }));
     for (let at = 0; at < length; at += PIECE_BYTES) {
       const end = Math.min(length, at + PIECE_BYTES);
       const shards: Shard[] = read.map((one) => ({
         index: extent.data + one.parity,
         bytes: one.bytes.subarray(at, end),
       }));
-      for (const [index, block] of known) {
+      for (const { index, block, room } of stored) {
         const own = block === undefined ? 0 : Math.min(end - at, block.end - block.start - at);
-        const bytes = Buffer.alloc(Math.max(0, own));
+        const bytes = room.subarray(0, Math.max(0, own));
         if (block !== undefined && bytes.length > 0)
           await readAll(readStored, bytes, block.start + at);
         shards.push({ index, bytes });
       }
-      const pieces = lacking.map(([index]) => ({ index, bytes: new Uint8Array(end - at) }));
+      const pieces = lacked.map(({ index, room }) => ({
+        index,
+        bytes: room.subarray(0, end - at),
+      }));
       code.solve(shards, pieces);
       for (const [i, { bytes }] of pieces.entries()) {
         const own = solved[i] as Uint8Array;

@@ -21,6 +21,7 @@ import type { ClientUse } from '../../depot/client-use.ts';
 import type { Depot } from '../../depot/depot.ts';
 import { READ_MEMORY_BYTES, readVerified } from '../../depot/verified-read.ts';
 import type { Metrics } from '../../figures/metrics.ts';
+import { freeBytes } from '../../memory/free-bytes.ts';
 import { receivePage } from '../../pages/receive-page.ts';
 import { isEncryptedDocument, isOpened, PAGE_VARY, sendPage } from './opened.ts';
 
@@ -142,10 +143,11 @@ async function sendRanges(
       if (!res.headersSent) begin();
       if (text !== undefined) res.write(text, 'latin1');
       text = undefined;
-      const full = !res.write(piece);
-      exchange.sentBytes += piece.length;
-      admission.sent(piece.length, o.now());
-      o.metrics.sentToClient(piece.length);
+      const { length } = piece;
+      const full = !res.write(piece, () => freeBytes(piece));
+      exchange.sentBytes += length;
+      admission.sent(length, o.now());
+      o.metrics.sentToClient(length);
       if (full) await drained(res, controller.signal);
     }
   }

@@ -22,7 +22,7 @@ import { GUEST_PATH } from '@millrace/shared/http/urls/guest-link';
 import type { ClientAddress } from '@millrace/shared/node/clients/client-address';
 import { resetConnection } from '@millrace/shared/node/reset-connection';
 import type { OnRefusal } from '../../admission/admissions.ts';
-import type { ClientLimits } from '../../admission/client-limits.ts';
+import { ADMITTED, type ClientLimits } from '../../admission/client-limits.ts';
 import {
   canAnswer,
   connectionOf,
@@ -37,6 +37,7 @@ import type { ClientUse } from '../../depot/client-use.ts';
 import type { Metrics } from '../../figures/metrics.ts';
 import { guestPage } from '../../pages/guest-page.ts';
 import { problemPage } from '../../pages/receive-page.ts';
+import { type DepotRelay, RELAY_BYTES } from '../../relay/depot-relay.ts';
 import { answerStored, findAllocation } from './answer.ts';
 import { type DepotParts, type DepotRequest, uploadLimits } from './depot-request.ts';
 import { sendStored } from './download.ts';
@@ -48,6 +49,8 @@ import { sendWhole, type WholeFileOptions } from './whole-file.ts';
 export interface DepotHandlerOptions {
   /** This node's depot; undefined: it has none. */
   readonly own: DepotParts | undefined;
+  /** Passes requests on to the process of this edge that has the depot; undefined: none has one. */
+  readonly relay: DepotRelay | undefined;
   /** Files of other nodes' depots; undefined: there are none that it may ask. */
   readonly network: NetworkFileOptions | undefined;
   /** Files that lie on several depots. */
@@ -90,10 +93,17 @@ export class DepotHandler {
    * Answers a request; never rejects.
    *
    * @param target the raw request target
+   * @param relayedFor client of a request that another process of this edge has admitted
    */
-  async handle(req: IncomingMessage, res: ServerResponse, target: string): Promise<void> {
-    const { clientAddress, limits, transfers, own, use, now } = this.#options;
-    const client = clientAddress.of(req.socket.remoteAddress, req.headers);
+  async handle(
+    req: IncomingMessage,
+    res: ServerResponse,
+    target: string,
+    relayedFor?: string,
+  ): Promise<void> {
+    const { clientAddress, limits, transfers, own, use, relay, now } = this.#options;
+    const isRelayed = relayedFor !== undefined;
+    const client = relayedFor ?? clientAddress.of(req.socket.remoteAddress, req.headers);
     const clientKey = clientAddress.keyOf(client);
     for (const [name, value] of Object.entries(DEPOT_FIELDS)) res.setHeader(name, value);
     const parsed = parseDepotTarget(target);
@@ -104,7 +114,7 @@ export class DepotHandler {
       exchange = {
         ...{ req, res, client, clientKey, kind: 'depot', url: undefined, aware: false },
         ...{ controller: new AbortController(), startedAt: now(), sentBytes: 0, bodyBytes: 0 },
-        admission: limits.admit(client, now()),
+        ...{ isRelayed, admission: isRelayed ? ADMITTED : limits.admit(client, now()) },
       };
     } catch (thrown) {
       const error = asMillraceError(thrown);
@@ -122,8 +132,14 @@ export class DepotHandler {
       about: undefined,
     };
     let failure: MillraceError | undefined;
+    let isPassed = false;
     try {
       if (parsed === undefined) throw new MillraceError('no-such-page');
+      if (relay !== undefined && (await this.#isRelays(relay, parsed))) {
+        isPassed = true;
+        exchange.heldBytes = () => RELAY_BYTES;
+        return await relay.pass(exchange, target);
+      }
       await this.#answer(exchange, request, parsed, allow);
     } catch (error) {
       failure = this.#failed(exchange, error);
@@ -138,7 +154,10 @@ export class DepotHandler {
       } else this.#refuse(exchange, request, allow, failure);
     } finally {
       exchange.admission.release(now());
-      recordTransfer(this.#options, exchange, { target: shownTarget(target) }, failure);
+      // The other process records what it was asked.
+      if (!isPassed || (failure !== undefined && failure.code !== 'interrupted')) {
+        recordTransfer(this.#options, exchange, { target: shownTarget(target) }, failure);
+      }
       transfers.delete(exchange);
     }
   }
@@ -192,6 +211,13 @@ export class DepotHandler {
     return answerStored(request, target);
   }
 
+  /** Returns true for targets that the process with the depot answers: all but other depots' files. */
+  async #isRelays(relay: DepotRelay, target: DepotTarget): Promise<boolean> {
+    const { network } = this.#options;
+    if (target.kind !== 'read' && target.kind !== 'file') return true;
+    return network?.files.isElsewhere(target.id) !== true || (await relay.owns(target.id));
+  }
+
   /** Returns true for ids that this node's depot judges alone. */
   #isHere(id: string): boolean {
     const { own, network } = this.#options;
@@ -240,13 +266,15 @@ export class DepotHandler {
   }
 
   /** Notices a client that leaves, and one that stays but takes nothing. */
-  #watch({ req, res, controller }: Exchange): void {
+  #watch({ req, res, controller, isRelayed = false }: Exchange): void {
     const { reaper, transfers } = this.#options;
     const connection = connectionOf(req, res);
     const left = (why: string) => controller.abort(new MillraceError('interrupted', why));
     res.once('close', () => {
       if (!isComplete(res)) left('client left');
     });
+    // The process that has the client's connection watches that.
+    if (isRelayed) return;
     const unwatch = reaper.watch(
       connection,
       () => res.headersSent,

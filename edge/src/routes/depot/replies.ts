@@ -5,12 +5,12 @@ import type { Millis } from '@millrace/shared/base/clock';
 import type { ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import { toProblem } from '@millrace/shared/http/answers/problem';
 import {
-  UPLOAD_RESUMPTION,
   type UploadLimits,
   uploadFields,
   uploadLimit,
 } from '@millrace/shared/http/fields/upload-fields';
 import { streamOf } from '../../clients/connection.ts';
+import { hasBody } from '../../clients/request-bodies.ts';
 import { problemReply } from '../../listen/problem-reply.ts';
 
 /** State of the upload that a problem is about. */
@@ -99,25 +99,6 @@ export function answerOptions(
   res.end();
 }
 
-/** Sends an interim answer of an upload, if the client's version of HTTP has such answers. */
-export function sendInterim(
-  req: IncomingMessage,
-  res: ServerResponse,
-  fields: Readonly<Record<string, string>>,
-): void {
-  const { status, phrase } = UPLOAD_RESUMPTION;
-  const stream = streamOf(res);
-  if (stream !== undefined) {
-    if (stream.closed || stream.destroyed || stream.headersSent) return;
-    stream.additionalHeaders({ ':status': status, ...fields });
-    return;
-  }
-  if (req.httpVersion === '1.0' || res.headersSent) return;
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-  // The connection is the response's own only while it is its turn.
-  res.socket?.write(`HTTP/1.1 ${status} ${phrase}\r\n${lines.join('')}\r\n`, 'latin1');
-}
-
 /**
  * Sends an answer to a request whose body may not have come yet. Over HTTP/1.1 it ends the
  * connection then, but not at once: closing with unread bytes would reset the answer.
@@ -140,9 +121,4 @@ export function refuse(
   };
   const timer = setTimeout(end, req.headers.expect === undefined ? LINGER_MS : 0);
   req.once('end', end).once('close', end).resume();
-}
-
-/** Returns true for requests with a body. */
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }

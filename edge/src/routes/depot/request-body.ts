@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { streamOf } from '../../clients/connection.ts';
+import { isWhole } from '../../clients/request-bodies.ts';
 import { PacedWait, TOO_SLOW } from '../../depot/paced-wait.ts';
 
 /** Events after which there may be something to read, or will never be. */
@@ -49,7 +49,7 @@ export class RequestBody {
         return bytes;
       }
       if (this.#req.readableEnded) {
-        if (this.#isWhole()) return undefined;
+        if (isWhole(this.#req, this.#res)) return undefined;
         throw new MillraceError('interrupted', 'client left');
       }
       if (this.#req.destroyed) throw new MillraceError('interrupted', 'client left');
@@ -71,12 +71,5 @@ export class RequestBody {
       parts.push(part);
     }
     return Buffer.concat(parts).toString();
-  }
-
-  /** Returns false for a body whose end is only that of its connection or stream. */
-  #isWhole(): boolean {
-    const stream = streamOf(this.#res);
-    if (stream === undefined) return this.#req.complete;
-    return !stream.aborted && !stream.closed;
   }
 }

@@ -14,12 +14,14 @@ import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
 import {
   PARTIAL_UPLOAD,
   readUploadFields,
+  UPLOAD_RESUMPTION,
   uploadFields,
   uploadLimit,
 } from '@millrace/shared/http/fields/upload-fields';
 import { formatDepotLink } from '@millrace/shared/http/urls/depot-link';
 import { sleep } from '@millrace/shared/node/sleep';
 import { streamOf } from '../../clients/connection.ts';
+import { sendInterimAnswer } from '../../clients/interim-answer.ts';
 import type { Allocation, Turn } from '../../depot/allocation.ts';
 import { append } from '../../depot/append.ts';
 import type { Allocated } from '../../depot/depot.ts';
@@ -28,7 +30,6 @@ import { suspendRequestTimeout } from '../../listen/uploads.ts';
 import { ownBase } from '../own-address.ts';
 import { type DepotRequest, sendJson, uploadLimits, usualLease } from './depot-request.ts';
 import { reprDigest } from './download.ts';
-import { sendInterim } from './replies.ts';
 import { RequestBody } from './request-body.ts';
 import { readCreation, readName, readQuery } from './requests.ts';
 
@@ -152,7 +153,7 @@ async function storeContent(
   const turn = await allocation.takeTurn();
   try {
     request.about = { allocation };
-    if (!isPlain) sendInterim(req, res, { location: links.write, ...limit });
+    if (!isPlain) tell(request, { location: links.write, ...limit });
     await appendBody(request, allocation, turn, { complete, length, isPlain });
     if (isPlain) {
       const text = `${links.read}\n`;
@@ -179,6 +180,11 @@ async function storeContent(
   } finally {
     turn.end();
   }
+}
+
+/** Tells a client the place of its upload, or how much of it is stored. */
+function tell({ req, res }: DepotRequest, fields: Readonly<Record<string, string>>): void {
+  sendInterimAnswer(req, res, UPLOAD_RESUMPTION.status, fields);
 }
 
 interface Appended {
@@ -221,7 +227,7 @@ async function appendBody(
       },
       makeRoom: (end) => depot.space.makeRoom(allocation, end),
       onAcknowledged(offset) {
-        if (!isPlain) sendInterim(req, res, uploadFields({ offset }));
+        if (!isPlain) tell(request, uploadFields({ offset }));
       },
       check:
         hash === undefined
