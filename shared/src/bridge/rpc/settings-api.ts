@@ -17,6 +17,7 @@ import type {
   learnedLimits,
   limitsView,
   resolvers,
+  resolverTest,
   schedule,
   scheduleNow,
   systemProxy,
@@ -45,6 +46,7 @@ export type AfterCommand = Shape<typeof afterCommand>;
 export type AfterStep = Shape<typeof afterStep>;
 export type AfterSettings = Shape<typeof afterSettings>;
 export type Resolvers = Shape<typeof resolvers>;
+export type ResolverTest = Shape<typeof resolverTest>;
 /** The schedule's present effect. */
 export type ScheduleNow = Shape<typeof scheduleNow>;
 export type ScheduleView = Shape<typeof schedule>;
