@@ -113,9 +113,14 @@ export async function setResolver(state: string, given: Resolver): Promise<void>
  * @throws MillraceError `bad-option`, `state-unusable`
  */
 export async function setResolvers(state: string, given: readonly unknown[]): Promise<void> {
-  const read = tryRead(file, { resolvers: given });
-  if (!read.success) throw new MillraceError('bad-option', faultOf(read.error));
-  const { resolvers } = read.data;
+  if (given.length > MAX_RESOLVERS) {
+    throw new MillraceError('bad-option', `there may be ${MAX_RESOLVERS} resolvers at most`);
+  }
+  const resolvers = given.map((one) => {
+    const read = tryRead(resolver, one);
+    if (!read.success) throw new MillraceError('bad-option', faultOf(read.error));
+    return read.data;
+  });
   if (new Set(resolvers.map(({ name }) => name)).size < resolvers.length) {
     throw new MillraceError('bad-option', 'two resolvers have the same name');
   }

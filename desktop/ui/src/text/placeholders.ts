@@ -151,6 +151,7 @@ export interface Placeholders {
   readonly 'source.resets.other': 'n';
   readonly 'categories.remove': 'name';
   readonly 'resolvers.seconds.bad': 'most';
+  readonly 'resolvers.test.by': 'name';
   readonly 'resolvers.test.fields': 'names';
   readonly 'resolvers.test.expires': 'time';
   readonly 'after.commands.help': 'places';

@@ -27,6 +27,7 @@ import type {
 export { DEFAULT_SECONDS, PLACES } from '../../download/after/command.ts';
 export { WHEN_DONE } from '../../download/after/when-done.ts';
 export { MAX_TRASH_DAYS } from '../../download/queue/trash.ts';
+export { MAX_RESOLVER_SECONDS, RESOLVER_SECONDS } from '../../download/resolve/resolved.ts';
 export { DENSITIES, THEMES, WEEKDAYS } from '../results/values.ts';
 
 /** Most downloads at a time. */

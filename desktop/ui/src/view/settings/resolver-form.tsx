@@ -1,7 +1,10 @@
 /** The form for a resolver: its program, the links that it is for, and its time. */
 
-import type { Resolvers } from '@millrace/shared/bridge/rpc/settings-api';
-import { MAX_RESOLVER_SECONDS, RESOLVER_SECONDS } from '@millrace/shared/download/resolve/resolved';
+import {
+  MAX_RESOLVER_SECONDS,
+  RESOLVER_SECONDS,
+  type Resolvers,
+} from '@millrace/shared/bridge/rpc/settings-api';
 import { Field, Lines, Switch } from '@millrace/shared/ui/fields';
 import { useState } from 'react';
 import { useText } from '../common/context.tsx';

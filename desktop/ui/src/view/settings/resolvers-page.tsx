@@ -204,7 +204,7 @@ function Answer({ answer }: { readonly answer: ResolverTest }) {
   ].filter((fact) => fact !== undefined);
   return (
     <div className="resolver-answer">
-      <strong>{text.t('add.resolved', { name: by })}</strong>
+      <strong>{text.t('resolvers.test.by', { name: by })}</strong>
       {facts.map((fact) => (
         <span key={fact}>{fact}</span>
       ))}
