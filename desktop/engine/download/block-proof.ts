@@ -278,7 +278,7 @@ export class BlockProof {
       if (!ids.includes(source.id) || source.health.quarantine !== undefined) continue;
       const error = new MillraceError('wrong-digest', 'blocks from it have another digest');
       source.health.quarantineFor(error);
-      // What it has given of incomplete blocks is worth as little, and others are compared with it.
+      // Its bytes of incomplete blocks are worth as little, and others would be compared with them.
       const doubtful = source.given.ranges.flatMap((range) => this.#proven.missing(range));
       for (const range of doubtful) await file.forget(range);
       onLeft(source, error);
