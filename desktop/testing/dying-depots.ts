@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { type ByteRange, RangeSet } from '@millrace/shared/base/byte-range';
 import { type Random, seededRandom } from '@millrace/shared/base/clock';
+import { type PieceDigests, pieceRange } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { ReedSolomon } from '@millrace/shared/code/reed-solomon';
 import { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
@@ -174,6 +175,8 @@ class DyingDepots {
     const file = {
       stored: this.#stored,
       removals: 0,
+      provenBy: () => [],
+      prove: async () => {},
       read: async (into: Buffer, at: number) =>
         this.#data.copy(into, 0, at, Math.min(at + into.length, this.#data.length)),
       forget: async (range: ByteRange) => this.#stored.remove(range),
@@ -193,11 +196,18 @@ class DyingDepots {
     const coded = parity.begin(file as never, places, () => scheduler);
     const all = [...places, coded];
     for (const source of all) sources.add(source);
+    const digests = async (_algorithm: string, ranges: readonly ByteRange[]) =>
+      ranges.map(({ start, end }) => hexOf(this.#data.subarray(start, end)));
     const proof = new BlockProof({
-      ...{ exnode, file: file as never, sources: all, now },
+      ...{ size: exnode.size, blocks: exnode.blocks, file: file as never, now },
+      sources: () => all,
       hasher: {
-        digestOf: async (_algorithm: string, { start, end }: ByteRange) =>
-          hexOf(this.#data.subarray(start, end)),
+        digestsOf: digests,
+        digestsOfPieces: (pieces: PieceDigests, size: number, indices: readonly number[]) =>
+          digests(
+            'sha256',
+            indices.map((index) => pieceRange(pieces, size, index)),
+          ),
       } as never,
       isAsked: (source) => sources.active(source) > 0,
       onLeft: () => {},
@@ -208,6 +218,7 @@ class DyingDepots {
       onFailed: (error) => transfer.stop(error),
     });
     parity.setProof(proof);
+    for (const source of all) proof.restrict(source);
     const length = exnode.size;
     scheduler = new Scheduler(
       { length, mode: 'progress', redundantBytes: length * 0.02, connections: 16 },

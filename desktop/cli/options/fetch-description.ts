@@ -1,13 +1,12 @@
 /** Reads descriptions of files that users name: metalinks and torrents, from files or URLs, and magnet links. */
 
 import { isMagnetLink } from '@millrace/shared/download/request/document-name';
+import { DESCRIPTION as DESCRIPTION_KIND } from '../../engine/stored/fetch-document.ts';
 import { type NamedDocument, readNamedDocument } from './named-document.ts';
 
 const DESCRIPTION: NamedDocument = {
   what: 'a metalink or torrent',
-  accept:
-    'application/metalink4+xml, application/metalink+xml, application/x-bittorrent, */*;q=0.5',
-  maxBytes: 8 * 1024 * 1024,
+  ...DESCRIPTION_KIND,
 };
 
 /** Reads a description; a magnet link is one by itself. @throws as `readNamedDocument` */

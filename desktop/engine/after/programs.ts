@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { delimiter, isAbsolute, join, win32 } from 'node:path';
 
 /**
  * Returns the path of the first program that PATH has; undefined if it has none of them.
@@ -76,13 +76,35 @@ export function startApart(
   });
 }
 
-/** Ends a program of `startApart` with its children; on Windows without them. */
+/** Ends a program of `startApart` with its children, if it runs. */
 export function endApart(child: ChildProcess): void {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  if (child.exitCode === null && child.signalCode === null) endGroup(child);
+}
+
+/**
+ * Ends a program of `startApart` with its children. Children that are left after its own end are ended
+ * too, but not on Windows, where only a running program knows them.
+ */
+export function endGroup(child: ChildProcess): void {
+  const { pid } = child;
+  if (pid === undefined) return;
   try {
-    if (process.platform === 'win32') child.kill();
-    else process.kill(-child.pid, 'SIGKILL');
+    if (process.platform !== 'win32') process.kill(-pid, 'SIGKILL');
+    else if (child.exitCode === null && child.signalCode === null) {
+      const [program, ...args] = treeKill(pid, process.env);
+      const killer = spawn(program, args, { shell: false, windowsHide: true, stdio: 'ignore' });
+      killer.on('error', () => child.kill());
+      // A program that is not ended by then is one that may not be: the rest of it may.
+      killer.on('exit', (status) => status !== 0 && child.kill());
+    }
   } catch {
-    // The program has just ended.
+    // None of them is left.
   }
+}
+
+/** Returns the words of Windows' command that ends a process with all that it has started. */
+export function treeKill(pid: number, env: NodeJS.ProcessEnv): [string, ...string[]] {
+  // By its path: a program of that name in the current folder would be found first.
+  const folder = win32.join(env.SystemRoot ?? 'C:\\Windows', 'System32');
+  return [win32.join(folder, 'taskkill.exe'), '/PID', String(pid), '/T', '/F'];
 }

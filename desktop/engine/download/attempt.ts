@@ -23,10 +23,10 @@ import type { DownloadSource } from '../sources/download-source.ts';
 import { FIRST_BYTES, type First, isPinnable, openFirst } from '../sources/opening.ts';
 import { versionOf } from '../sources/sample-check.ts';
 import { SourceSet } from '../sources/source-set.ts';
-import { BlockDownload, unprovable } from './block-download.ts';
+import { BlockDownload } from './block-download.ts';
 import type { DownloadReport } from './download-report.ts';
 import type { Described, DownloadContext } from './download-types.ts';
-import type { DownloadWay, SaidDigest } from './download-way.ts';
+import { type DownloadWay, type SaidDigest, unprovable } from './download-way.ts';
 import { ExnodeDownload } from './exnode-download.ts';
 import { checkIsFile, holdToLength, keepHome, unpinned } from './first-answer.ts';
 import { type RateLimit, takeFromAll } from './rate-limit.ts';
@@ -184,6 +184,7 @@ export class Attempt {
 
   /** Notes that more bytes are stored. */
   onStored(): void {
+    this.#blocks?.onStored();
     this.#described?.onStored();
   }
 

@@ -5,6 +5,7 @@
 
 import { basename } from 'node:path';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
+import { fitsLength } from '@millrace/shared/base/digest';
 import {
   asMillraceError,
   endsDownload,
@@ -30,10 +31,10 @@ import { Gatekeeper } from '../sources/gatekeeper.ts';
 import type { HeldAnswer } from '../sources/held-answer.ts';
 import { HousePart } from '../sources/house-sources.ts';
 import { vouchingFor } from '../sources/sidecars.ts';
-import { blame } from './blame.ts';
 import { whileDiskIsFull } from './disk-full.ts';
-import type { DownloadWay, SaidDigest } from './download-way.ts';
+import { type DownloadWay, type SaidDigest, unprovable } from './download-way.ts';
 import { FetchPasses } from './fetch-passes.ts';
+import { PieceCheck } from './piece-check.ts';
 import { type Checked, isWrongFile } from './target-file.ts';
 
 /**
@@ -68,7 +69,9 @@ export class BlockDownload {
   #isOpen = false;
   #discovery: Discovery | undefined;
   readonly #house: HousePart;
+  #taken: TakenBytes | undefined;
   readonly #passes: FetchPasses;
+  readonly #pieces: PieceCheck;
   /** The first answer, while it has more bytes. */
   #held: HeldAnswer | undefined;
   /** Other requests that failed in a row while the first answer was kept. */
@@ -89,6 +92,11 @@ export class BlockDownload {
       forget: (range) => file.forget(range),
       isRead: options.preferred !== undefined,
       onNote: (note) => options.report.note(note),
+    });
+    this.#pieces = new PieceCheck({
+      ...{ ...options, length: version.length },
+      transfer: () => this.#passes.transfer,
+      onWrong: () => this.#setOwners(),
     });
     this.#gatekeeper = new Gatekeeper({
       sources,
@@ -119,6 +127,8 @@ export class BlockDownload {
     const { request, context, connections, report, first, file, version } = this.#options;
     try {
       first.source.version = { length: version.length, validators: version.validators };
+      const { pieces } = request;
+      if (pieces !== undefined && fitsLength(pieces, version.length)) this.#pieces.begin(pieces);
       this.#held = await readFirstBody(first, this.#options);
       this.#isOpen = true;
       if (version.digests.length > 0) connections.trustDigest();
@@ -176,6 +186,13 @@ export class BlockDownload {
   /** Notes that bytes are no longer stored: they are fetched again. */
   discard(range: ByteRange): void {
     this.#passes.discard(range);
+    this.#pieces.onLost(range);
+    this.#taken?.onLost(range);
+  }
+
+  /** Notes that more bytes are stored. */
+  onStored(): void {
+    this.#pieces.onStored();
   }
 
   /**
@@ -191,8 +208,10 @@ export class BlockDownload {
 
   /** Fetches and checks until all stored bytes are right. */
   async #transferAndCheck(discovery: Discovery, vouching: Vouching | undefined): Promise<Checked> {
-    const { context, report, sources, first, target, file, version } = this.#options;
+    const { report, first, target, file, version } = this.#options;
     const taken = await this.#takeFromOlder(discovery, vouching);
+    this.#taken = taken;
+    void this.#pieces.beginWith(discovery.statements());
     for (;;) {
       await this.#fetchAll();
       const own = { by: first.source.label, digests: version.digests };
@@ -204,25 +223,18 @@ export class BlockDownload {
         all.flatMap(({ by, digests }) => (digests ?? []).map((digest) => ({ by, digest }))),
       );
       if (check.needed) report.checking();
-      const bad = await check.badPieces(target.hasher, version.length, context.signal);
-      if (bad.length === 0) {
-        const bytes = check.unproven(version.length);
-        if (bytes > 0) report.note(noteOf('not-all-checked', { bytes: formatBytes(bytes) }));
-        const keeps = this.#house.brought || taken?.canDoubt(check) === true;
-        try {
-          return await target.check(check, version.length, vouching, keeps);
-        } catch (error) {
-          if (!keeps || !isWrongFile(error)) throw error;
-          if (await this.#house.onWrong(asMillraceError(error))) continue;
-          if (await taken?.doubt(file, check)) continue;
-          throw error;
-        }
+      if (!(await this.#pieces.finish(check.piecesOf(version.length)))) continue;
+      const bytes = check.unproven(version.length);
+      if (bytes > 0) report.note(noteOf('not-all-checked', { bytes: formatBytes(bytes) }));
+      const keeps = this.#house.brought || taken?.canDoubt(check) === true;
+      try {
+        return await target.check(check, version.length, vouching, keeps);
+      } catch (error) {
+        if (!keeps || !isWrongFile(error)) throw error;
+        if (await this.#house.onWrong(asMillraceError(error))) continue;
+        if (await taken?.doubt(file, check)) continue;
+        throw error;
       }
-      // No source is to blame for bytes of an older file.
-      if (await taken?.forget(file, bad)) continue;
-      report.note(noteOf('pieces-again', { n: bad.length }));
-      for (const range of bad) await file.forget(range);
-      blame(bad, sources.sources, report.sourceFailed);
     }
   }
 
@@ -259,6 +271,8 @@ export class BlockDownload {
     await whileDiskIsFull(this.#options, async () => {
       try {
         await this.#fetchOnce();
+      } catch (error) {
+        throw this.#pieces.failureOf(error);
       } finally {
         this.#passes.end();
       }
@@ -330,6 +344,8 @@ export class BlockDownload {
     const held = this.#held;
     this.#giveUp = undefined;
     const isForSource = isMillraceError(error) && isOfSource(error.row);
+    // The rest of wrong bytes is not worth reading.
+    if (held?.source.health.quarantine?.code === 'wrong-digest') return false;
     if (held?.isOpen !== true || context.signal.aborted || !isForSource) return false;
     // A file that was overwritten in place: the rest of the answer may be of either version.
     const isOther = this.#served > 0 || held.source.namesOther;
@@ -354,13 +370,9 @@ export class BlockDownload {
   }
 
   #schedule(source: DownloadSource): void {
+    this.#pieces.restrict(source);
     const { id, holds, kind } = source;
     const ownership = this.#discovery?.ownership(source);
     this.#passes.scheduler?.addSource(id, { ...ownership, holds, hasPeers: kind === 'edge' });
   }
-}
-
-/** Returns the error for a repair without a digest: it could replace a right file by a wrong one. */
-export function unprovable(): MillraceError {
-  return new MillraceError('bad-option', 'no digest of the file is known to repair it by');
 }

@@ -1,63 +1,100 @@
 /**
- * Proves the blocks of a file by their digests as they become complete. A wrong block is fetched
- * again, and `BlockTrust` decides of whom, and who is left because of it.
+ * Proves the blocks of a file by their digests as they become complete: those of an exNode, and the
+ * pieces of a Metalink or a torrent. A wrong block is fetched again, and `BlockTrust` decides of whom,
+ * and who is left because of it.
  */
 
+import { createHash } from 'node:crypto';
 import { type ByteRange, intersect, RangeSet, rangeBytes } from '@millrace/shared/base/byte-range';
+import { type PieceDigests, pieceRange, unprovenBytes } from '@millrace/shared/base/digest';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { BlockTrust, type Given } from '@millrace/shared/download/exnode/block-trust';
-import { holdsOf } from '@millrace/shared/download/exnode/part-holds';
-import { blockRange, type ReadableExnode } from '@millrace/shared/exnode/exnode';
 import type { FileHasher } from '../hash/file-hasher.ts';
 import type { PartialFile } from '../partial/partial-file.ts';
-import type { PartSource } from '../sources/exnode/place-source.ts';
+import type { DownloadSource } from '../sources/download-source.ts';
 
 /** Silence after which another source may bring a block that one alone was to bring. */
 const SILENT_MS = 2000;
+/** Bytes of blocks to hash per request to the thread: one request for each small block costs more. */
+const STEP_BYTES = 4 * 1024 * 1024;
 
 export interface BlockProofOptions {
-  readonly exnode: ReadableExnode;
+  /** Bytes of the file. */
+  readonly size: number;
+  readonly blocks: PieceDigests;
+  /** Key of the body of an encrypted file, whose ciphertext has the digests. */
+  readonly bodyKey?: Uint8Array | undefined;
   readonly file: PartialFile;
   readonly hasher: FileHasher;
-  readonly sources: readonly PartSource[];
+  /** The sources so far. */
+  readonly sources: () => readonly DownloadSource[];
   /** Returns true while requests to a source are under way. */
-  readonly isAsked: (source: PartSource) => boolean;
+  readonly isAsked: (source: DownloadSource) => boolean;
+  /** Returns true for a source without which the file cannot be completed. Absent: none is needed. */
+  readonly isNeeded?: (source: DownloadSource) => boolean;
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /** Called with a source that has sent wrong bytes and is not used any more. */
-  readonly onLeft: (source: PartSource, error: MillraceError) => void;
+  readonly onLeft: (source: DownloadSource, error: MillraceError) => void;
   /** Called when a block has turned out right. */
-  readonly onRight: () => void;
+  readonly onRight?: () => void;
   /** Called when a block has to be fetched again, and when others may bring one. */
   readonly onWrong: () => void;
   /** Called with the error that ends the proof. */
   readonly onFailed: (error: MillraceError) => void;
 }
 
+/** Consecutive blocks. */
+interface Run {
+  readonly first: number;
+  readonly count: number;
+}
+
 export class BlockProof {
   readonly #options: BlockProofOptions;
   readonly #trust: BlockTrust;
   readonly #proven = new RangeSet();
+  /** Names the digests in the journal. */
+  readonly #by: string;
   #running: Promise<void> | undefined;
   #failure: MillraceError | undefined;
   #wrongBlocks = 0;
 
   constructor(options: BlockProofOptions) {
     this.#options = options;
-    const { sources, exnode } = options;
-    const byId = new Map(sources.map((source) => [source.id, source]));
+    const { size, blocks, file, isNeeded } = options;
+    this.#by = nameOf(blocks, size);
+    const sourceOf = (id: string) => options.sources().find((source) => source.id === id);
     this.#trust = new BlockTrust({
-      holders: (block) =>
-        sources.filter(({ parts }) => has(parts, blockRange(exnode, block))).map(({ id }) => id),
+      holders: (block) => {
+        const range = pieceRange(blocks, size, block);
+        const holders = options.sources().filter((one) => one.isAdmitted && one.has(range));
+        return holders.map(({ id }) => id);
+      },
       isUsable: (id) => {
-        const source = byId.get(id);
+        const source = sourceOf(id);
         return source !== undefined && this.#isLively(source);
       },
+      isNeeded: (id) => {
+        const source = sourceOf(id);
+        return source !== undefined && isNeeded?.(source) === true;
+      },
+      isStranger: (id) => sourceOf(id)?.kind === 'house',
     });
-    for (const source of sources) {
-      const denied = () => this.#denied(source.id);
-      source.setHolds(holdsOf(() => source.parts, denied));
+    // A block that an earlier run has proven in part only is proven again.
+    for (const range of file.provenBy(this.#by)) {
+      const run = this.#runIn(range, Infinity);
+      if (run !== undefined) this.#proven.add(this.#rangeOf(run));
     }
+  }
+
+  /** Keeps a source from bringing wrong blocks that others are to bring. */
+  restrict(source: DownloadSource): void {
+    const { id } = source;
+    source.deny(() => {
+      const denied = this.#trust.wrong.filter((block) => !this.#trust.mayBring(id, block));
+      return denied.map((block) => this.#range(block));
+    });
   }
 
   /** Number of blocks that had a wrong digest, each time that they had. */
@@ -97,15 +134,16 @@ export class BlockProof {
 
   /** Notes that bytes are no longer stored: their blocks must be proven again. */
   onLost(range: ByteRange): void {
-    const { pieceBytes } = this.#options.exnode.blocks;
-    const start = Math.floor(range.start / pieceBytes) * pieceBytes;
-    this.#proven.remove({ start, end: Math.ceil(range.end / pieceBytes) * pieceBytes });
+    const { pieceBytes, from = 0 } = this.#options.blocks;
+    const start = from + Math.floor((range.start - from) / pieceBytes) * pieceBytes;
+    const end = from + Math.ceil((range.end - from) / pieceBytes) * pieceBytes;
+    this.#proven.remove({ start: Math.max(0, start), end });
   }
 
   /**
    * Proves all blocks that are complete.
    *
-   * @returns true if these are all blocks of the file, and all are right
+   * @returns true if these are all blocks, and all are right
    * @throws MillraceError `wrong-digest` if no source seems to have the right bytes of a block;
    *   those of the disk
    */
@@ -115,66 +153,110 @@ export class BlockProof {
       await this.#running;
       if (this.#failure !== undefined) throw this.#failure;
     } while (this.#next() !== undefined);
-    return this.#proven.bytes === this.#options.exnode.size;
+    const { blocks, size } = this.#options;
+    return this.#proven.bytes === size - unprovenBytes(blocks, size);
   }
 
   async #run(): Promise<void> {
-    for (let block = this.#next(); block !== undefined; block = this.#next()) {
-      await this.#prove(block);
+    for (let run = this.#next(); run !== undefined; run = this.#next()) {
+      await this.#proveRun(run);
       const hopeless = this.#trust.hopeless();
       if (hopeless === undefined) continue;
-      const { start, end } = blockRange(this.#options.exnode, hopeless);
+      const { start, end } = this.#range(hopeless);
       const detail = `no source has the right bytes ${start}-${end - 1}`;
       throw new MillraceError('wrong-digest', detail);
     }
   }
 
-  /** Finds a complete block that is not proven. */
-  #next(): number | undefined {
-    const { exnode, file } = this.#options;
+  /** Finds complete blocks that are not proven. */
+  #next(): Run | undefined {
+    const { file } = this.#options;
     for (const range of file.stored.ranges) {
       for (const gap of this.#proven.missing(range)) {
-        const block = Math.ceil(gap.start / exnode.blocks.pieceBytes);
-        if (block >= exnode.blocks.hexes.length) continue;
-        if (blockRange(exnode, block).end <= gap.end) return block;
+        const run = this.#runIn(gap, STEP_BYTES);
+        if (run !== undefined) return run;
       }
     }
     return undefined;
   }
 
-  async #prove(block: number): Promise<void> {
-    const { exnode, file, hasher, sources } = this.#options;
-    const range = blockRange(exnode, block);
+  /** Finds the first blocks that lie in a range, of some bytes at most, but at least one. */
+  #runIn({ start, end }: ByteRange, most: number): Run | undefined {
+    const { blocks, size } = this.#options;
+    const { pieceBytes, hexes, from = 0 } = blocks;
+    const first = Math.max(0, Math.ceil((start - from) / pieceBytes));
+    // The last block of the file is shorter than the others.
+    const whole = Math.floor((end - from) / pieceBytes);
+    const to = Math.min(hexes.length, end === size ? Math.ceil((end - from) / pieceBytes) : whole);
+    if (to <= first) return undefined;
+    return { first, count: Math.min(to - first, Math.max(1, Math.floor(most / pieceBytes))) };
+  }
+
+  async #proveRun({ first, count }: Run): Promise<void> {
+    const { size, blocks, file, hasher, bodyKey } = this.#options;
     const { removals } = file;
+    const indices = Array.from({ length: count }, (_, i) => first + i);
     // Depots and exNodes know the ciphertext of an encrypted file, and the disk has the plain one.
-    const digest = await hasher.digestOf('sha256', range, exnode.bodyKey);
-    if (digest === exnode.blocks.hexes[block]) {
-      const suspects = this.#trust.suspects(block);
-      const digests = await this.#digests(suspects.map((one) => one.range));
+    const digests = await hasher.digestsOfPieces(blocks, size, indices, bodyKey);
+    let from = first;
+    for (const [i, block] of indices.entries()) {
+      // Other bytes may have been read than are there now.
       if (file.removals !== removals) return;
-      this.#proven.add(range);
-      for (const source of sources) source.unproven.remove(range);
-      this.#leave(this.#trust.onRight(block, digests));
-      this.#options.onRight();
-      return;
+      const isRight = digests[i] === blocks.hexes[block];
+      if (isRight && this.#trust.suspects(block).length === 0) continue;
+      await this.#right({ first: from, count: block - from });
+      from = block + 1;
+      if (isRight) await this.#rightAgain(block, removals);
+      else await this.#wrong(block);
     }
-    // Other bytes of it may have been read than are there now.
+    if (file.removals === removals) await this.#right({ first: from, count: first + count - from });
+  }
+
+  /** Notes blocks that are right. */
+  async #right(run: Run): Promise<void> {
+    if (run.count === 0) return;
+    const { file, sources, onRight } = this.#options;
+    const range = this.#rangeOf(run);
+    this.#proven.add(range);
+    for (const source of sources()) source.unproven.remove(range);
+    for (let block = run.first; block < run.first + run.count; block++)
+      this.#trust.onRight(block, []);
+    await file.prove(range, this.#by);
+    onRight?.();
+  }
+
+  /** Notes a block that is right now, and compares what sources gave of it when it was wrong. */
+  async #rightAgain(block: number, removals: number): Promise<void> {
+    const { file } = this.#options;
+    const suspects = this.#trust.suspects(block);
+    const digests = await this.#digests(suspects.map((one) => one.range));
     if (file.removals !== removals) return;
+    const left = this.#trust.onRight(block, digests);
+    await this.#right({ first: block, count: 1 });
+    await this.#leave(left);
+  }
+
+  async #wrong(block: number): Promise<void> {
+    const { file, sources, onWrong } = this.#options;
+    const range = this.#range(block);
     this.#wrongBlocks++;
-    const parts = sources.filter(({ given }) => given.bytesWithin(range) > 0);
+    const parts = sources().filter(({ given }) => given.bytesWithin(range) > 0);
     const alone = parts.length === 1 && parts[0]?.given.covers(range) ? parts[0].id : undefined;
     const given = await this.#given(range, parts);
-    for (const source of parts) source.given.remove(range);
+    for (const source of parts) {
+      source.given.remove(range);
+      source.unproven.remove(range);
+    }
     await file.forget(range);
     // Of an earlier run: anybody may bring it, and nobody is to blame.
-    if (parts.length === 0) return this.#options.onWrong();
+    if (parts.length === 0) return onWrong();
     const ids = parts.map(({ id }) => id);
-    this.#leave(this.#trust.onWrong(block, alone, ids, given));
-    this.#options.onWrong();
+    await this.#leave(this.#trust.onWrong(block, alone, ids, given));
+    onWrong();
   }
 
   /** Computes digests in a wrong block: of the largest part that each source alone has given. */
-  async #given(range: ByteRange, parts: readonly PartSource[]): Promise<Given[]> {
+  async #given(range: ByteRange, parts: readonly DownloadSource[]): Promise<Given[]> {
     const found = parts.flatMap((source) => {
       const own = new RangeSet(source.given.ranges.flatMap((one) => intersect(one, range) ?? []));
       for (const other of parts) {
@@ -187,35 +269,41 @@ export class BlockProof {
     return found.map((one, i) => ({ ...one, digest: digests[i] as string }));
   }
 
-  #digests(ranges: readonly ByteRange[]): Promise<string[]> {
-    return Promise.all(ranges.map((range) => this.#options.hasher.digestOf('sha256', range)));
+  #digests(ranges: readonly ByteRange[]): Promise<readonly string[]> {
+    return this.#options.hasher.digestsOf('sha256', ranges);
   }
 
-  #leave(ids: readonly string[]): void {
-    const { sources, onLeft } = this.#options;
-    for (const source of sources) {
+  async #leave(ids: readonly string[]): Promise<void> {
+    const { sources, file, onLeft } = this.#options;
+    for (const source of sources()) {
       if (!ids.includes(source.id) || source.health.quarantine !== undefined) continue;
       const error = new MillraceError('wrong-digest', 'blocks from it have another digest');
       source.health.quarantineFor(error);
+      // Its bytes of incomplete blocks are worth as little, and others would be compared with them.
+      const doubtful = source.given.ranges.flatMap((range) => this.#proven.missing(range));
+      for (const range of doubtful) await file.forget(range);
       onLeft(source, error);
     }
   }
 
   /** Returns true for a source that can be asked, unless it keeps a request waiting. */
-  #isLively(source: PartSource): boolean {
+  #isLively(source: DownloadSource): boolean {
     const now = this.#options.now();
     if ((source.health.usableAt() ?? Infinity) > now) return false;
     return !this.#options.isAsked(source) || now - source.heardAt < SILENT_MS;
   }
 
-  /** Lists the blocks that a source may not bring now. */
-  #denied(id: string): ByteRange[] {
-    const { exnode } = this.#options;
-    const denied = this.#trust.wrong.filter((block) => !this.#trust.mayBring(id, block));
-    return denied.map((block) => blockRange(exnode, block));
+  #range(block: number): ByteRange {
+    return pieceRange(this.#options.blocks, this.#options.size, block);
+  }
+
+  #rangeOf({ first, count }: Run): ByteRange {
+    return { start: this.#range(first).start, end: this.#range(first + count - 1).end };
   }
 }
 
-function has(parts: readonly ByteRange[], { start, end }: ByteRange): boolean {
-  return parts.some((part) => part.start <= start && end <= part.end);
+/** Returns a name that no other digests of a file have. */
+function nameOf({ algorithm, pieceBytes, hexes, from, tree }: PieceDigests, size: number): string {
+  const text = JSON.stringify([size, algorithm, pieceBytes, from ?? 0, tree === true, hexes]);
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }

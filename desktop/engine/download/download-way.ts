@@ -1,6 +1,7 @@
 /** Parts of a download that both ways of fetching use: in blocks, or as one stream. */
 
 import type { Digest } from '@millrace/shared/base/digest';
+import { MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { Session } from '@millrace/shared/download/transfer/session';
 import type { PartialFile } from '../partial/partial-file.ts';
@@ -32,4 +33,9 @@ export interface DownloadWay {
 export interface SaidDigest {
   readonly by: string;
   readonly digest: Digest;
+}
+
+/** Returns the error for a repair without a digest: it could replace a right file by a wrong one. */
+export function unprovable(): MillraceError {
+  return new MillraceError('bad-option', 'no digest of the file is known to repair it by');
 }

@@ -87,7 +87,8 @@ export class ExnodeDownload {
     const via = this.#sources.map(({ label }) => label).join(', ');
     context.onEvent({ kind: 'start', path, length: size, resumedBytes, via });
     const proof = new BlockProof({
-      ...{ exnode, file, hasher: target.hasher, sources: this.#sources },
+      ...{ size, blocks: exnode.blocks, bodyKey, file, hasher: target.hasher },
+      sources: () => this.#sources,
       now: this.#options.session.now,
       isAsked: (source) => sources.active(source) > 0,
       onLeft: (source, error) => {
@@ -102,6 +103,7 @@ export class ExnodeDownload {
       onFailed: (error) => this.#passes.transfer?.stop(error),
     });
     this.#proof = proof;
+    for (const source of this.#sources) proof.restrict(source);
     this.#parity?.setProof(proof);
     await this.#takeFromOlder(file, proof);
     // Blocks of an earlier run are proven first: nobody can be blamed for wrong ones.

@@ -44,3 +44,16 @@ test('an unfinished download comes before a finished one', () => {
   const { gid } = daemon.manager.add({ urls: [URL], paused: true });
   expect(find(URL)).toMatchObject({ gid, status: 'paused' });
 });
+
+test('a download that a resolver has found is found by the URL of its page, and not by another page', () => {
+  const page = 'https://p.example/watch?v=1';
+  const resolved = { by: 'own', url: page, urls: ['https://cdn.example/f'] };
+  const { gid } = daemon.manager.add({ urls: resolved.urls, paused: true });
+  expect(find(page)).toBeUndefined();
+  daemon.manager.resolvedLinks.keep(gid, resolved);
+  expect(find(`${page}#t=5`)).toMatchObject({ same: 'url', gid });
+  expect(find('https://cdn.example/f')).toMatchObject({ same: 'url', gid });
+  expect(find('https://p.example/watch?v=2')).toBeUndefined();
+  daemon.manager.changes.setUrls(gid, ['http://c.example/own']);
+  expect(find('https://cdn.example/f')).toBeUndefined();
+});

@@ -11,7 +11,9 @@ export function duplicateOf(store: DownloadStore, text: string): Duplicate | und
   const url = normalised(text);
   if (url === undefined) return undefined;
   const found = store.withUrl(url, MAX_CANDIDATES).filter(({ state }) => state !== 'removed');
-  const same = found.find(({ request }) => request.urls.includes(url));
+  const same = found.find(
+    ({ request, options }) => request.urls.includes(url) || options.resolved?.url === url,
+  );
   const alike = same ?? found[0];
   if (alike === undefined) return undefined;
   const { gid, name, state, path } = alike;

@@ -5,7 +5,7 @@ import type { FoundLink } from '@millrace/shared/bridge/rpc/adding-api';
 import type { CurlDownload } from '@millrace/shared/download/adding/curl-command';
 import { looksLikeMetalink } from '@millrace/shared/download/metalink/metalink-types';
 import { categoryOf } from '@millrace/shared/download/request/category';
-import { isExnodeLink } from '@millrace/shared/download/request/document-name';
+import { isExnodeLink, isTorrentName } from '@millrace/shared/download/request/document-name';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
 import { inTurns } from '../platform/turns.ts';
 import { duplicateOf } from './duplicates.ts';
@@ -28,7 +28,7 @@ function linkOf(manager: Manager, { url, ...options }: CurlDownload): FoundLink 
     url,
     name,
     ...placeOf(manager, name),
-    metalink: looksLikeMetalink(undefined, name),
+    metalink: looksLikeMetalink(undefined, name) || isTorrentName(name),
     exnode: isExnodeLink(url),
     duplicate: duplicateOf(manager.store, url),
     ...(Object.keys(options).length === 0 ? {} : { options }),

@@ -6,6 +6,7 @@ import type { FileDescription } from '@millrace/shared/download/metalink/descrip
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { DescribedOptions } from '../described/read-described.ts';
 import type { NewDownload } from './download-schema.ts';
+import type { Manager } from './manager.ts';
 import { cleanUrls } from './new-download.ts';
 
 /** Reads a document into the downloads to add. @param now Unix milliseconds */
@@ -15,7 +16,7 @@ export type ParseMetalink = (
   options?: MetalinkOptions,
 ) => Promise<NewDownload[]>;
 
-export type MetalinkOptions = Pick<DescribedOptions, 'mirrors' | 'proxy'>;
+export type MetalinkOptions = Pick<DescribedOptions, 'mirrors' | 'proxy' | 'base'>;
 
 /** A file that a document describes. */
 export interface DescribedDownload {
@@ -57,6 +58,23 @@ export async function readMetalink(
       throw error;
     }
   });
+}
+
+/**
+ * Fetches a document as a download of it would be fetched.
+ *
+ * @param listed true if the URL may not lead into this machine's own network
+ * @throws MillraceError `bad-url`; as `fetchDocument`
+ */
+export async function fetchMetalink(
+  manager: Pick<Manager, 'draft'>,
+  url: string,
+  listed: boolean,
+): Promise<Buffer> {
+  const { urls, proxy } = manager.draft({ urls: [url] }).request;
+  const { DESCRIPTION, fetchDocument } = await import('../stored/fetch-document.ts');
+  const signal = AbortSignal.timeout(LONGEST_MS);
+  return fetchDocument(DESCRIPTION, urls[0] as string, signal, proxy, listed);
 }
 
 /**

@@ -5,6 +5,7 @@ import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import { type Answered, answered, type Resolved } from '@millrace/shared/download/resolve/resolved';
+import { withoutLogin } from '../net/credentials.ts';
 import { type Records, targetOf } from '../queue/records.ts';
 import { linksAnew } from '../resolvers/links-anew.ts';
 import type { Resolver } from '../resolvers/resolver-list.ts';
@@ -48,6 +49,17 @@ export class ResolvedLinks {
     return (await this.#options.resolvers?.list()) ?? [];
   }
 
+  /** Replaces the resolvers of this user. @throws MillraceError as `Resolvers.set` */
+  async set(resolvers: readonly unknown[]): Promise<void> {
+    await this.#options.resolvers?.set(resolvers);
+  }
+
+  /** Asks about a URL, for the user to see the answer. @throws MillraceError as `Resolvers.ask` */
+  async test(url: string, resolver: string | undefined): Promise<Found | undefined> {
+    const signal = AbortSignal.timeout(LONGEST_MS);
+    return this.#options.resolvers?.ask({ url, resolver, anew: true }, signal);
+  }
+
   /**
    * Lets a resolver find the links of a download that is to be added, if one is for its URL.
    *
@@ -77,7 +89,7 @@ export class ResolvedLinks {
     return {
       download: { ...download, ...changed, ...place },
       found,
-      resolved: { by, url, urls, ...(expires === undefined ? {} : { expires }) },
+      resolved: { by, url: pageOf(url), urls, ...(expires === undefined ? {} : { expires }) },
     };
   }
 
@@ -122,6 +134,13 @@ export class ResolvedLinks {
     changes.takeLinks(gid, found.request, found.resolved);
     return true;
   }
+}
+
+/** Returns a page's URL as resolvers get it, and as a page that is asked for again is found by. */
+function pageOf(url: string): string {
+  const page = new URL(withoutLogin(url));
+  page.hash = '';
+  return page.href;
 }
 
 function digestsOf({ digests = [] }: NewDownload) {

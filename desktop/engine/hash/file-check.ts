@@ -46,10 +46,16 @@ export class FileCheck {
     return this.#digests[0];
   }
 
+  /** Returns the pieces that a file of some length must have; undefined: none are known of it. */
+  piecesOf(length: number): PieceDigests | undefined {
+    const pieces = this.#pieces;
+    return pieces !== undefined && fitsLength(pieces, length) ? pieces : undefined;
+  }
+
   /** Returns the pieces whose bytes do not match their digest. @throws MillraceError */
   async badPieces(hasher: FileHasher, length: number, signal: AbortSignal): Promise<ByteRange[]> {
-    const pieces = this.#pieces;
-    if (pieces === undefined || !fitsLength(pieces, length)) return [];
+    const pieces = this.piecesOf(length);
+    if (pieces === undefined) return [];
     return hasher.badPieces(pieces, length, signal);
   }
 

@@ -7,7 +7,12 @@
  */
 
 import type { ByteRange, RangeSet } from '@millrace/shared/base/byte-range';
-import type { Digest, DigestAlgorithm, PieceDigests } from '@millrace/shared/base/digest';
+import {
+  type Digest,
+  type DigestAlgorithm,
+  type PieceDigests,
+  pieceRange,
+} from '@millrace/shared/base/digest';
 import { LEAF_BYTES } from '@millrace/shared/download/torrent/merkle';
 import { HashThread } from './hash-thread.ts';
 
@@ -88,22 +93,42 @@ export class FileHasher {
   }
 
   /**
-   * Computes the digest of a range of the file as it is now.
+   * Computes the digests of ranges of the file as it is now.
    *
-   * @param bodyKey for the digest of the ciphertext that depots have of these bytes
-   * @param leaves for the root of a tree over the bytes (BEP 52): its leaves, a power of two
+   * @param bodyKey for the digests of the ciphertext that depots have of these bytes
+   * @param leaves for the roots of trees over the bytes (BEP 52): leaves of each, a power of two
    * @returns hexadecimal
    * @throws MillraceError `file-not-writable` if the file cannot be read
    */
-  async digestOf(
+  async digestsOf(
     algorithm: DigestAlgorithm,
-    { start, end }: ByteRange,
+    ranges: readonly ByteRange[],
     bodyKey?: Uint8Array,
     leaves?: number,
-  ): Promise<string> {
+  ): Promise<readonly string[]> {
+    if (ranges.length === 0) return [];
     await this.#open();
-    const [hex] = await this.#thread.ask({ kind: 'range', algorithm, start, end, bodyKey, leaves });
-    return hex as string;
+    return this.#thread.ask({ kind: 'ranges', algorithm, ranges, bodyKey, leaves });
+  }
+
+  /**
+   * Computes the digests of some pieces of the file as it is now.
+   *
+   * @param length of the file, bytes
+   * @param indices of the pieces
+   * @param bodyKey as for `digestsOf`
+   * @throws as `digestsOf`
+   */
+  digestsOfPieces(
+    pieces: PieceDigests,
+    length: number,
+    indices: readonly number[],
+    bodyKey?: Uint8Array,
+  ): Promise<readonly string[]> {
+    const { algorithm, pieceBytes, tree } = pieces;
+    const leaves = tree === undefined ? undefined : pieceBytes / LEAF_BYTES;
+    const ranges = indices.map((index) => pieceRange(pieces, length, index));
+    return this.digestsOf(algorithm, ranges, bodyKey, leaves);
   }
 
   /**
@@ -118,16 +143,19 @@ export class FileHasher {
     length: number,
     signal?: AbortSignal,
   ): Promise<ByteRange[]> {
-    const { algorithm, pieceBytes, hexes, from = 0, tree } = pieces;
-    const leaves = tree === undefined ? undefined : pieceBytes / LEAF_BYTES;
     const bad: ByteRange[] = [];
-    for (const [index, hex] of hexes.entries()) {
+    const { hexes, pieceBytes } = pieces;
+    const each = Math.max(1, Math.floor(STEP_BYTES / pieceBytes));
+    for (let first = 0; first < hexes.length; first += each) {
       signal?.throwIfAborted();
-      const start = from + index * pieceBytes;
-      const end = Math.min(length, start + pieceBytes);
-      if (start >= end) break;
-      const found = await this.digestOf(algorithm, { start, end }, undefined, leaves);
-      if (found !== hex) bad.push({ start, end });
+      const indices = Array.from(
+        { length: Math.min(each, hexes.length - first) },
+        (_, i) => first + i,
+      ).filter((index) => pieceRange(pieces, length, index).start < length);
+      const found = await this.digestsOfPieces(pieces, length, indices);
+      for (const [i, index] of indices.entries()) {
+        if (found[i] !== hexes[index]) bad.push(pieceRange(pieces, length, index));
+      }
     }
     return bad;
   }

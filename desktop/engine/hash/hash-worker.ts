@@ -6,6 +6,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
+import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { LEAF_BYTES, MerkleTree } from '@millrace/shared/download/torrent/merkle';
 import { BodyCipher } from '../seal/body-cipher.ts';
 
@@ -19,12 +20,11 @@ export type HashRequest =
   | { readonly kind: 'restart' }
   /** Returns the digests of all bytes so far, one per algorithm. */
   | { readonly kind: 'digests' }
-  /** Returns a digest of some bytes of the file, or of what they are encrypted to. */
+  /** Returns digests of ranges of the file, or of what these are encrypted to. */
   | {
-      readonly kind: 'range';
+      readonly kind: 'ranges';
       readonly algorithm: string;
-      readonly start: number;
-      readonly end: number;
+      readonly ranges: readonly ByteRange[];
       /** Key of an encrypted file's body: the digest is that of its ciphertext. */
       readonly bodyKey: Uint8Array | undefined;
       /** Leaves of the tree whose root is wanted (BEP 52); undefined: a plain digest. */
@@ -130,13 +130,23 @@ function answer(request: HashRequest): string[] | undefined {
       return void file?.restart();
     case 'digests':
       return file?.digests();
-    case 'range': {
-      const { algorithm, start, end, bodyKey, leaves } = request;
-      if (file === undefined) return undefined;
-      if (leaves !== undefined) return [file.tree(start, end, leaves)];
-      return [file.range(algorithm, start, end, bodyKey)];
+    case 'ranges': {
+      const { algorithm, ranges, bodyKey, leaves } = request;
+      const open = file;
+      return open && ranges.map((range) => digestOf(open, algorithm, range, bodyKey, leaves));
     }
   }
+}
+
+function digestOf(
+  from: File,
+  algorithm: string,
+  { start, end }: ByteRange,
+  bodyKey: Uint8Array | undefined,
+  leaves: number | undefined,
+): string {
+  if (leaves !== undefined) return from.tree(start, end, leaves);
+  return from.range(algorithm, start, end, bodyKey);
 }
 
 parentPort?.on('message', ({ id, request }: NumberedRequest) => {

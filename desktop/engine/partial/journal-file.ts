@@ -9,9 +9,11 @@ import {
   formatEntry,
   formatFlushed,
   formatHeader,
+  formatProven,
   type Journal,
   type JournalEntry,
   type JournalHeader,
+  type ProvenEntry,
   parseJournal,
 } from '@millrace/shared/download/journal/journal';
 import type { JournalEntries } from '@millrace/shared/download/journal/journal-entries';
@@ -50,6 +52,7 @@ export class JournalFile {
   readonly #path: string;
   #header: JournalHeader;
   readonly #entries: JournalEntries;
+  readonly #proven: () => readonly ProvenEntry[];
   #file: FileHandle | undefined;
   /** Length that our lines have given the file, in bytes. */
   #size = 0;
@@ -62,11 +65,20 @@ export class JournalFile {
   /** Number of times the journal has been rewritten. */
   #edition = 0;
 
-  /** @param entries contents of a rewritten journal */
-  constructor(path: string, header: JournalHeader, entries: JournalEntries) {
+  /**
+   * @param entries contents of a rewritten journal
+   * @param proven lists its other contents
+   */
+  constructor(
+    path: string,
+    header: JournalHeader,
+    entries: JournalEntries,
+    proven: () => readonly ProvenEntry[] = () => [],
+  ) {
     this.#path = path;
     this.#header = header;
     this.#entries = entries;
+    this.#proven = proven;
   }
 
   /** Sets a changed URL or version of the file, for the next `write`. */
@@ -78,6 +90,11 @@ export class JournalFile {
   /** Adds a line, for the next `write`. */
   add(entry: JournalEntry): void {
     this.#waiting.push(formatEntry(entry));
+  }
+
+  /** Adds a line about proven bytes, for the next `write`. */
+  addProven(entry: ProvenEntry): void {
+    this.#waiting.push(formatProven(entry));
   }
 
   /** Notes that the lines no longer match the entries: the next `write` rewrites the journal. */
@@ -97,7 +114,8 @@ export class JournalFile {
 
   /** Hands all lines to the system. @throws Error; the lines then wait for the next `write` */
   async write(): Promise<void> {
-    const tooLong = this.#lines > 2 * this.#entries.count + SPARE_LINES;
+    const needed = this.#entries.count + this.#proven().length;
+    const tooLong = this.#lines > 2 * needed + SPARE_LINES;
     if (this.#stale || tooLong) return this.#writeAnew();
     if (this.#waiting.length === 0) return;
     const lines = this.#waiting;
@@ -169,8 +187,9 @@ export class JournalFile {
 
   async #writeAnew(): Promise<void> {
     const aside = `${this.#path}.new`;
-    const entries = [...this.#entries];
-    const text = Buffer.from(formatHeader(this.#header) + entries.map(formatEntry).join(''));
+    const lines = [...this.#entries].map(formatEntry);
+    lines.push(...this.#proven().map(formatProven));
+    const text = Buffer.from(formatHeader(this.#header) + lines.join(''));
     // The waiting lines are among the entries. More may be added meanwhile.
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -192,7 +211,7 @@ export class JournalFile {
     await this.#file?.close();
     this.#file = file;
     this.#size = text.length;
-    this.#lines = entries.length;
+    this.#lines = lines.length;
     this.#edition++;
   }
 }

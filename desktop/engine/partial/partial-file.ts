@@ -211,6 +211,22 @@ export class PartialFile {
   }
 
   /**
+   * Notes that stored bytes have the digests of their blocks, so that no later run has to prove them.
+   *
+   * @param by name of these digests
+   * @throws MillraceError `file-not-writable`
+   */
+  async prove(range: ByteRange, by: string): Promise<void> {
+    await this.confirm(range);
+    if (this.stored.covers(range)) this.#stored.addProven(range, by);
+  }
+
+  /** Returns the bytes that have some digests. @param by name of these */
+  provenBy(by: string): readonly ByteRange[] {
+    return this.#stored.provenBy(by);
+  }
+
+  /**
    * Reads stored bytes.
    *
    * @returns `into.length`

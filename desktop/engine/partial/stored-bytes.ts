@@ -10,6 +10,7 @@ import type {
   Journal,
   JournalEntry,
   JournalHeader,
+  ProvenEntry,
 } from '@millrace/shared/download/journal/journal';
 import { JournalEntries } from '@millrace/shared/download/journal/journal-entries';
 import { supersededEntries } from '@millrace/shared/download/journal/superseded';
@@ -29,6 +30,8 @@ const JOURNAL_EVERY_MS = 50;
  * process loses bytes whose lines are not written yet.
  */
 const JOURNAL_EVERY_BYTES = 256 * 1024;
+/** Most lists of digests of blocks whose proofs are kept. */
+const MAX_PROOFS = 4;
 /** Shortest time from one write of the journal to the next, in milliseconds. */
 const JOURNAL_PAUSE_MS = 8;
 
@@ -49,6 +52,8 @@ export class StoredBytes {
   readonly #entries: JournalEntries | undefined;
   readonly #units: UnitDigests | undefined;
   #journal: JournalFile | undefined;
+  /** Bytes that have the digests of their blocks, by the names of these digests. */
+  readonly #proven = new Map<string, RangeSet>();
   /** Bytes that count for this run only. */
   readonly #provisional = new RangeSet();
   #removals = 0;
@@ -84,7 +89,8 @@ export class StoredBytes {
 
   /** Begins the journal. @throws Error of the file system */
   async open(path: string, header: JournalHeader): Promise<void> {
-    this.#journal = new JournalFile(path, header, this.#entries as JournalEntries);
+    const entries = this.#entries as JournalEntries;
+    this.#journal = new JournalFile(path, header, entries, () => this.#provenEntries());
     await this.#journal.write();
   }
 
@@ -130,6 +136,27 @@ export class StoredBytes {
     });
   }
 
+  /**
+   * Notes that bytes have the digests of their blocks.
+   *
+   * @param by name of these digests
+   */
+  addProven(range: ByteRange, by: string): void {
+    const proven = this.#proven.get(by) ?? new RangeSet();
+    this.#proven.set(by, proven);
+    proven.add(range);
+    this.#journal?.addProven({ range, by });
+  }
+
+  /** Returns the bytes that have some digests, as `addProven` was told in this run or an earlier one. */
+  provenBy(by: string): readonly ByteRange[] {
+    return [...(this.#proven.get(by)?.ranges ?? [])];
+  }
+
+  #provenEntries(): ProvenEntry[] {
+    return [...this.#proven].flatMap(([by, { ranges }]) => ranges.map((range) => ({ range, by })));
+  }
+
   /** Removes bytes, from the journal too. @throws Error of the file system */
   forget(ranges: readonly ByteRange[]): Promise<void> {
     return this.run(async () => {
@@ -140,6 +167,7 @@ export class StoredBytes {
       for (const range of ranges) {
         this.ranges.remove(range);
         this.#provisional.remove(range);
+        for (const proven of this.#proven.values()) proven.remove(range);
         unproven.push(...(entries?.remove(range) ?? []));
       }
       this.#options.onLost(ranges);
@@ -157,6 +185,7 @@ export class StoredBytes {
     this.#units?.clear();
     this.ranges.remove(all);
     this.#provisional.remove(all);
+    this.#proven.clear();
     this.#entries?.remove(all);
     this.#journal?.replace();
   }
@@ -194,7 +223,7 @@ export class StoredBytes {
    * @returns number of bytes that the run had flushed, and that have changed since
    * @throws Error of the file system; the signal's reason
    */
-  async recover({ entries, flushed }: Journal, options: VerifyOptions): Promise<number> {
+  async recover({ entries, flushed, proven }: Journal, options: VerifyOptions): Promise<number> {
     const known = this.#entries as JournalEntries;
     const durable = new RangeSet();
     for (const { range } of entries.slice(0, flushed)) durable.add(range);
@@ -218,8 +247,19 @@ export class StoredBytes {
       lines = supersededEntries(lines, failed, this.ranges, UNIT_BYTES);
       unfit = [];
     }
+    for (const { range, by } of proven) this.#recoverProven(range, by);
     const kept = durable.ranges.reduce((sum, range) => sum + this.ranges.bytesWithin(range), 0);
     return durable.bytes - kept;
+  }
+
+  #recoverProven(range: ByteRange, by: string): void {
+    if (!this.#proven.has(by) && this.#proven.size === MAX_PROOFS) return;
+    const proven = this.#proven.get(by) ?? new RangeSet();
+    this.#proven.set(by, proven);
+    for (const one of this.ranges.ranges) {
+      const both = intersect(one, range);
+      if (both !== undefined) proven.add(both);
+    }
   }
 
   /** Returns ranges whose bytes have changed since they were written. @throws Error */

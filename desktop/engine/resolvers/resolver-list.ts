@@ -51,6 +51,8 @@ const resolver = z.strictObject({
   seconds: z.number().int().min(1).max(MAX_RESOLVER_SECONDS).default(RESOLVER_SECONDS),
   /** Form of its output: our own, or yt-dlp's. */
   prints: z.enum(['answer', 'yt-dlp']).default('answer'),
+  /** True: it is not asked, also not by its name. */
+  off: z.literal(true).optional(),
 });
 
 export type Resolver = Readonly<z.output<typeof resolver>>;
@@ -103,6 +105,28 @@ export async function setResolver(state: string, given: Resolver): Promise<void>
     throw new MillraceError('bad-option', `there are ${MAX_RESOLVERS} resolvers already`);
   }
   await write(state, [...others, read.data]);
+}
+
+/**
+ * Replaces all resolvers. The first one that is for a link is asked.
+ *
+ * @throws MillraceError `bad-option`, `state-unusable`
+ */
+export async function setResolvers(state: string, given: readonly unknown[]): Promise<void> {
+  if (given.length > MAX_RESOLVERS) {
+    throw new MillraceError('bad-option', `there may be ${MAX_RESOLVERS} resolvers at most`);
+  }
+  const resolvers = given.map((one) => {
+    const read = tryRead(resolver, one);
+    if (!read.success) throw new MillraceError('bad-option', faultOf(read.error));
+    return read.data;
+  });
+  if (new Set(resolvers.map(({ name }) => name)).size < resolvers.length) {
+    throw new MillraceError('bad-option', 'two resolvers have the same name');
+  }
+  // A file that cannot be read may have resolvers that nobody sees here.
+  await readResolvers(state);
+  await write(state, resolvers);
 }
 
 /** Removes a resolver. @throws MillraceError `bad-option` if there is none of that name */

@@ -72,6 +72,26 @@ describe('a resolver', () => {
     await expect(ask({ resolver: 'none' })).rejects.toMatchObject({ code: 'bad-option' });
   });
 
+  test('that is switched off is asked neither by its patterns nor by its name', async () => {
+    await set(`echo '{"urls": ["https://cdn.example/f"]}'`, { off: true });
+    expect(await ask()).toBeUndefined();
+    await expect(ask({ resolver: 'own' })).rejects.toThrow(/switched off/);
+  });
+
+  test('is asked before those behind it, in the order that the user gives', async () => {
+    await set(`echo '{"urls": ["https://cdn.example/own"]}'`);
+    const [own] = await resolvers.list();
+    const other = { ...own, name: 'other' };
+    await resolvers.set([other, own]);
+    expect(await ask()).toMatchObject({ by: 'other' });
+    await resolvers.set([{ ...other, off: true }, own]);
+    expect(await ask()).toMatchObject({ by: 'own' });
+    await expect(resolvers.set([own, own])).rejects.toMatchObject({ code: 'bad-option' });
+    const relative = { ...other, args: ['./here'] };
+    await expect(resolvers.set([relative])).rejects.toMatchObject({ code: 'bad-option' });
+    expect((await resolvers.list()).map(({ name }) => name)).toEqual(['other', 'own']);
+  });
+
   test('that has nothing to say leaves the URL as it is', async () => {
     await set('echo null');
     expect(await ask()).toBeUndefined();

@@ -6,7 +6,7 @@ import { isOfPatterns } from '@millrace/shared/download/resolve/link-pattern';
 import type { ResolverAnswer } from '@millrace/shared/download/resolve/resolved';
 import { withoutLogin } from '../net/credentials.ts';
 import { readAnswer } from './answers.ts';
-import { noResolver, type Resolver, readResolvers, YT_DLP } from './resolver-list.ts';
+import { noResolver, type Resolver, readResolvers, setResolvers, YT_DLP } from './resolver-list.ts';
 import { runResolver } from './run-resolver.ts';
 
 /** Resolvers that run at a time; others wait. */
@@ -52,6 +52,11 @@ export class Resolvers {
     return readResolvers(this.#state);
   }
 
+  /** Replaces the resolvers. @throws MillraceError as `setResolvers` */
+  set(resolvers: readonly unknown[]): Promise<void> {
+    return setResolvers(this.#state, resolvers);
+  }
+
   /** Ends all programs. */
   close(): void {
     this.#closing.abort();
@@ -94,8 +99,11 @@ export class Resolvers {
 
   async #find(url: string, wanted: string | undefined): Promise<Resolver | undefined> {
     const all = await this.list();
-    if (wanted === undefined) return all.find(({ patterns }) => isOfPatterns(url, patterns));
+    if (wanted === undefined) {
+      return all.find(({ patterns, off }) => off !== true && isOfPatterns(url, patterns));
+    }
     const named = all.find(({ name }) => name === wanted);
+    if (named?.off) throw new MillraceError('bad-option', `the resolver ${wanted} is switched off`);
     const found = named ?? (wanted === YT_DLP.name ? YT_DLP : undefined);
     if (found === undefined) throw new MillraceError('bad-option', noResolver(wanted));
     return found;

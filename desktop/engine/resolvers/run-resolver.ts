@@ -1,12 +1,11 @@
 /** Runs a resolver: a program of the user that gets a URL and prints an answer. */
 
-import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { homedir } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { resolverEnvironment } from '@millrace/shared/download/resolve/resolved';
-import { findProgram, OutputEnd, startApart } from '../after/programs.ts';
+import { endGroup, findProgram, OutputEnd, startApart } from '../after/programs.ts';
 import { printableWords } from './answers.ts';
 import type { Resolver } from './resolver-list.ts';
 
@@ -56,7 +55,7 @@ export async function runResolver(
   let ended: 'late' | 'long' | undefined;
   const end = (why?: typeof ended) => {
     ended ??= why;
-    killGroup(child);
+    endGroup(child);
     // A process that has left the group may hold the output open.
     child.stdout?.destroy();
     child.stderr?.destroy();
@@ -68,7 +67,7 @@ export async function runResolver(
   });
   child.stderr?.on('data', (piece: Buffer) => messages.add(piece));
   // Processes that it leaves behind would keep its output open.
-  child.once('exit', () => killGroup(child));
+  child.once('exit', () => endGroup(child));
   const closed = once(child, 'close');
   const timer = setTimeout(() => end('late'), seconds * 1000);
   const abort = () => end();
@@ -92,17 +91,6 @@ export async function runResolver(
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', abort);
-    killGroup(child);
-  }
-}
-
-/** Ends a program with all processes of its group, also after its own end; on Windows itself alone. */
-function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined) return;
-  try {
-    if (process.platform === 'win32') child.kill();
-    else process.kill(-child.pid, 'SIGKILL');
-  } catch {
-    // None of them is left.
+    endGroup(child);
   }
 }

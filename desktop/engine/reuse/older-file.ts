@@ -119,6 +119,11 @@ export class TakenBytes {
     return true;
   }
 
+  /** Notes that bytes are no longer stored, and come from elsewhere. */
+  onLost(range: ByteRange): void {
+    this.#ranges.remove(range);
+  }
+
   /**
    * Makes a partial file forget what was taken, so that it is fetched.
    *

@@ -5,7 +5,9 @@
 
 import { type ByteRange, RangeSet } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
+import { holdsOf } from '@millrace/shared/download/exnode/part-holds';
 import type { SourceKind } from '@millrace/shared/download/request/source-kinds';
+import type { Holds } from '@millrace/shared/download/scheduler/holdings';
 import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import { TransferSource } from '@millrace/shared/download/transfer/transfer-source';
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
@@ -22,6 +24,8 @@ export interface DownloadSourceOptions {
   readonly health: SourceHealth;
 }
 
+const WHOLE: readonly ByteRange[] = [{ start: 0, end: Number.MAX_SAFE_INTEGER }];
+
 export abstract class DownloadSource extends TransferSource {
   override readonly kind: SourceKind;
   override readonly host: string;
@@ -30,8 +34,6 @@ export abstract class DownloadSource extends TransferSource {
   readonly edge: string | undefined;
   /** Version that this source must send; undefined until the source is shown to have the file. */
   version: PinnedVersion | undefined;
-  /** Rounds in which pieces with bytes of this source had a wrong digest. */
-  badRounds = 0;
   /** All ranges that this source has sent. */
   readonly given = new RangeSet();
   /** Versions that partial answers stated, also answers that could not be used. */
@@ -44,6 +46,8 @@ export abstract class DownloadSource extends TransferSource {
   rttMs: Millis | undefined;
   /** Shortest time from a request, on an open connection, to the head of its answer. */
   headMs: Millis | undefined;
+  #denied: (() => readonly ByteRange[]) | undefined;
+  #holds: Holds | undefined;
 
   constructor({ kind, label, url, edge, health }: DownloadSourceOptions) {
     super(health);
@@ -56,6 +60,35 @@ export abstract class DownloadSource extends TransferSource {
 
   override get isAdmitted(): boolean {
     return this.version !== undefined;
+  }
+
+  /** Parts of the file that it has, ascending and disjoint; undefined: the whole file. */
+  get parts(): readonly ByteRange[] | undefined {
+    return undefined;
+  }
+
+  override get holds(): Holds | undefined {
+    return this.#holds;
+  }
+
+  /** True while others are to bring some bytes first: it may be asked for them later. */
+  override get mayHaveMore(): boolean {
+    return this.parts === undefined && (this.#denied?.().length ?? 0) > 0;
+  }
+
+  /** Returns true if it has all of a range. */
+  has({ start, end }: ByteRange): boolean {
+    return this.parts?.some((part) => part.start <= start && end <= part.end) ?? true;
+  }
+
+  /**
+   * Keeps the source from bringing some bytes.
+   *
+   * @param ranges lists them, ascending; asked again for each request
+   */
+  deny(ranges: () => readonly ByteRange[]): void {
+    this.#denied = ranges;
+    this.#holds = holdsOf(() => this.parts ?? WHOLE, ranges);
   }
 
   override gave(range: ByteRange, defines = false): void {

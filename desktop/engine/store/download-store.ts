@@ -248,16 +248,17 @@ export class DownloadStore {
   }
 
   /**
-   * Reads downloads of a URL, whatever follows "?" in it: unfinished ones first, then the newest.
+   * Reads downloads of a URL, whatever follows "?" in it, or of the very page: unfinished ones first,
+   * then the newest.
    */
   withUrl(url: string, limit: number): DownloadRecord[] {
     const end = url.indexOf('?');
     const rows = allRows(
       this.#prepare(
-        `SELECT downloads.* FROM urls JOIN downloads USING (id) WHERE key = :key
+        `SELECT DISTINCT downloads.* FROM urls JOIN downloads USING (id) WHERE key IN (:key, :page)
          ORDER BY finished_at IS NOT NULL, finished_at DESC LIMIT :limit`,
       ),
-      { key: end < 0 ? url : url.slice(0, end), limit },
+      { key: end < 0 ? url : url.slice(0, end), page: url, limit },
     );
     return rows.flatMap((row) => this.#read(row) ?? []);
   }

@@ -166,6 +166,31 @@ const MIGRATIONS: readonly string[] = [
     CASE state WHEN 'error' THEN 2000000000000000 ELSE 3000000000000000 END - created_at, id
   ) WHERE finished_at IS NOT NULL;
   `,
+  `
+  -- The page that a resolver was asked about is a URL too, with its query: that tells pages apart.
+  DROP TRIGGER urls_insert;
+  DROP TRIGGER urls_update;
+  INSERT OR IGNORE INTO urls SELECT json_extract(options, '$.resolved.url'), id FROM downloads
+    WHERE json_valid(options) AND json_type(options, '$.resolved.url') = 'text';
+  CREATE TRIGGER urls_insert AFTER INSERT ON downloads
+    WHEN json_valid(new.request) AND json_valid(new.options) BEGIN
+    INSERT OR IGNORE INTO urls SELECT substr(value, 1, instr(value || '?', '?') - 1), new.id
+      FROM json_each(new.request, '$.urls');
+    INSERT OR IGNORE INTO urls SELECT json_extract(new.options, '$.resolved.url'), new.id
+      WHERE json_type(new.options, '$.resolved.url') = 'text';
+  END;
+  CREATE TRIGGER urls_update AFTER UPDATE OF request, options ON downloads
+    WHEN (old.request <> new.request
+        OR json_extract(CASE WHEN json_valid(old.options) THEN old.options END, '$.resolved.url')
+          IS NOT json_extract(CASE WHEN json_valid(new.options) THEN new.options END, '$.resolved.url'))
+      AND json_valid(new.request) AND json_valid(new.options) BEGIN
+    DELETE FROM urls WHERE id = old.id;
+    INSERT OR IGNORE INTO urls SELECT substr(value, 1, instr(value || '?', '?') - 1), new.id
+      FROM json_each(new.request, '$.urls');
+    INSERT OR IGNORE INTO urls SELECT json_extract(new.options, '$.resolved.url'), new.id
+      WHERE json_type(new.options, '$.resolved.url') = 'text';
+  END;
+  `,
 ];
 
 /**

@@ -12,6 +12,13 @@ export interface DocumentKind {
   readonly maxBytes: number;
 }
 
+/** Metalinks and torrents: in base64 the daemon still accepts a message of this size. */
+export const DESCRIPTION: DocumentKind = {
+  accept:
+    'application/metalink4+xml, application/metalink+xml, application/x-bittorrent, */*;q=0.5',
+  maxBytes: 8 * 1024 * 1024,
+};
+
 const TIMEOUT_MS = 30_000;
 
 /**

@@ -6,7 +6,9 @@ import type {
   DownloadDetail,
   SourceView,
 } from '@millrace/shared/bridge/rpc/detail-api';
+import type { Resolved } from '@millrace/shared/download/resolve/resolved';
 import type { Manager } from '../downloads/manager.ts';
+import { withoutLogin } from '../net/credentials.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import { type LastRun, lookAt } from './download-log.ts';
 import type { DownloadLogs } from './download-logs.ts';
@@ -26,6 +28,7 @@ export function detailOf(
   cells: number,
 ): DownloadDetail {
   const { gid, request } = record;
+  const { resolved } = record.options;
   const progress = manager.running(gid)?.progress();
   const downloadLog = downloadLogs.downloadLog(gid);
   const now = progress === undefined ? undefined : lookAt(progress, cells);
@@ -49,7 +52,12 @@ export function detailOf(
     ),
     proxy: withoutPassword(request.proxy),
     edges: request.edges,
+    ...(resolved === undefined ? {} : { resolved: resolvedView(resolved) }),
   };
+}
+
+function resolvedView({ by, url, expires }: Resolved) {
+  return { by, url: withoutLogin(url), ...(expires === undefined ? {} : { expires }) };
 }
 
 function mapOf(

@@ -162,6 +162,29 @@ ui.when('a download', () => {
     await ui.page.getByText(digest).waitFor();
   });
 
+  test('from a link to a torrent shows its files, by its name or by the answer of its server', async () => {
+    const server = ui.keep(await FileServer.start());
+    for (const [name, headers] of [
+      ['by-name.torrent', {}],
+      ['by-type', { 'content-type': 'application/x-bittorrent' }],
+    ] as const) {
+      const file = `${name.replace('.torrent', '')}.iso`;
+      const url = origin.add(`/${file}`, { bytes: MIB });
+      const content = origin.content(`/${file}`);
+      const plain = torrentOf(file, content, MIB / 4, 'http://127.0.0.1:9/announce');
+      const link = server.add(`/${name}`, { body: Buffer.from(withSeeds(plain, [url])), headers });
+      await ui.page.getByRole('button', { name: 'Add downloads' }).click();
+      const dialog = ui.page.getByRole('dialog');
+      await dialog.getByRole('textbox', { name: 'Links' }).fill(link);
+      await dialog.getByText('1 link found').waitFor();
+      if (name === 'by-type') await dialog.getByRole('button', { name: 'Check sizes' }).click();
+      await dialog.getByText(file).waitFor();
+      await dialog.getByRole('button', { name: 'Add 1 download' }).click();
+      const { path } = await ui.daemon.reaches(await ui.gidOf(file), 'complete');
+      expect(sha256(await readFile(path))).toBe(sha256(content));
+    }
+  });
+
   test('from a magnet link shows the files of its torrent, or why there are none', async () => {
     const url = origin.add('/from-torrent.iso', { bytes: MIB });
     const content = origin.content('/from-torrent.iso');

@@ -40,6 +40,54 @@ async function list() {
 
 const named = async (name: string) => (await list()).find((one) => one.name === name);
 
+ui.when('resolvers', () => {
+  test('are set up, tried and switched off, and details name the one that has found a link', async () => {
+    const file = origin.url('none', { name: 'found.bin' });
+    const script = join(ui.folder, 'resolver.sh');
+    const answer = JSON.stringify({ urls: [file], name: 'found.bin', note: 'the best one' });
+    await writeFile(script, `read -r url\necho '${answer}'\n`);
+    const page = await settings('Resolvers');
+    await page.getByText('None is set up.').waitFor();
+    await page.getByRole('button', { name: 'Add a program…' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('own');
+    await page.getByRole('textbox', { name: 'Program and arguments' }).fill(`./sh\n${script}`);
+    await page.getByRole('textbox', { name: 'Links that it is for' }).fill('http://127.0.0.1/page');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await ui.page
+      .getByText(/absolute path/)
+      .first()
+      .waitFor();
+    await page.getByRole('textbox', { name: 'Program and arguments' }).fill(`/bin/sh\n${script}`);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('switch', { name: 'own' }).waitFor();
+
+    const link = 'http://127.0.0.1/page';
+    const test = page.getByRole('textbox', { name: 'Link to ask about' });
+    await test.fill(link);
+    await page.getByRole('button', { name: 'Ask', exact: true }).click();
+    await page.getByText(file).waitFor();
+    await page.getByText('the best one').waitFor();
+    await close();
+
+    const { gid } = await ui.daemon.call('millrace.add', { urls: [link], paused: true });
+    await rowOf(ui.page, 'found.bin').click();
+    await ui.page.getByRole('tab', { name: 'File' }).click();
+    await ui.page.getByRole('tabpanel').getByText(link, { exact: true }).waitFor();
+    await ui.page.getByRole('tabpanel').getByText('own', { exact: true }).waitFor();
+    const { duplicates } = await ui.daemon.call('millrace.checkDuplicates', { urls: [link] });
+    expect(duplicates).toMatchObject([{ gid, same: 'url' }]);
+    await ui.daemon.call('millrace.remove', { gids: [gid] });
+
+    await (await settings('Resolvers')).getByRole('switch', { name: 'own' }).click();
+    const isOff = async () => {
+      const { resolvers } = await ui.daemon.call('millrace.getResolvers');
+      return resolvers[0]?.off === true;
+    };
+    await until(isOff);
+    await close();
+  });
+});
+
 ui.when('categories', () => {
   test('of several downloads are changed by their menu', async () => {
     await rowOf(ui.page, 'one.zip').click();

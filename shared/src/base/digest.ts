@@ -1,5 +1,7 @@
 /** Digests of files and of parts of files, as users, Metalink files and servers give them. */
 
+import type { ByteRange } from './byte-range.ts';
+
 /** Supported algorithms, weakest first, by their names in Node's crypto. */
 export const DIGEST_ALGORITHMS = ['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512'] as const;
 
@@ -35,6 +37,16 @@ export function isPlain({ from, tree }: PieceDigests): boolean {
 export function fitsLength({ pieceBytes, hexes, from }: PieceDigests, length: number): boolean {
   if (from === undefined) return hexes.length === Math.ceil(length / pieceBytes);
   return hexes.length === 0 || from + (hexes.length - 1) * pieceBytes < length;
+}
+
+/** Returns the range of a piece of a file of some length. */
+export function pieceRange(
+  { pieceBytes, from = 0 }: PieceDigests,
+  length: number,
+  index: number,
+): ByteRange {
+  const start = from + index * pieceBytes;
+  return { start, end: Math.min(length, start + pieceBytes) };
 }
 
 /** Returns the bytes of a file of some length that pieces say nothing about. */

@@ -6,7 +6,7 @@
 
 import type { ByteRange } from '../base/byte-range.ts';
 import type { Millis } from '../base/clock.ts';
-import type { PieceDigests } from '../base/digest.ts';
+import { type PieceDigests, pieceRange } from '../base/digest.ts';
 
 /** Media type of the document. */
 export const EXNODE_TYPE = 'application/vnd.millrace.exnode+json';
@@ -128,8 +128,7 @@ export function rootOf(size: number, { pieceBytes, hexes }: PieceDigests, sha256
 
 /** Returns the range of a block. */
 export function blockRange({ size, blocks }: Exnode, index: number): ByteRange {
-  const start = index * blocks.pieceBytes;
-  return { start, end: Math.min(size, start + blocks.pieceBytes) };
+  return pieceRange(blocks, size, index);
 }
 
 /** Reads pairs of hexadecimal digits. */

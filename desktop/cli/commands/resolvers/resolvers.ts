@@ -146,9 +146,12 @@ async function show(context: CliContext, report: Report): Promise<void> {
   ]);
 }
 
-function linesOf({ name, args, patterns, seconds }: Resolver): string[] {
+function linesOf({ name, args, patterns, seconds, off }: Resolver): string[] {
   const links = patterns.length === 0 ? 'only links with --resolver' : patterns.join(', ');
-  return [`${name}: ${JSON.stringify(args)}, ${seconds} s`, `  for ${links}`].map(printable);
+  const state = off === true ? ', switched off' : '';
+  return [`${name}: ${JSON.stringify(args)}, ${seconds} s${state}`, `  for ${links}`].map(
+    printable,
+  );
 }
 
 function answerLines(found: Found | undefined): string[] {

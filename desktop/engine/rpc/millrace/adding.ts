@@ -19,7 +19,12 @@ import {
 } from '../../downloads/exnodes.ts';
 import { linksOf, placeOf } from '../../downloads/found-links.ts';
 import type { Manager } from '../../downloads/manager.ts';
-import { type MetalinkOptions, readMetalink, withOptions } from '../../downloads/metalinks.ts';
+import {
+  fetchMetalink,
+  type MetalinkOptions,
+  readMetalink,
+  withOptions,
+} from '../../downloads/metalinks.ts';
 import { pageLinks } from '../../downloads/pages.ts';
 import { probeLinks } from '../../downloads/probes.ts';
 import type { Added } from '../../downloads/renewals.ts';
@@ -58,9 +63,18 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
       const asked = files.map((file) => withOptions(file, { rename: true, ...rest }));
       return { gids: manager.addAll(asked).map((record) => record.gid) };
     },
-    'millrace.readMetalink': async (p) => ({
-      files: await readFiles(manager, Buffer.from(p.metalink, 'base64')),
-    }),
+    'millrace.readMetalink': async ({ metalink, url }, { remote }) => {
+      if ((metalink === undefined) === (url === undefined)) {
+        throw new MillraceError('bad-option', 'either the document or its URL is needed');
+      }
+      if (url === undefined) {
+        return { files: await readFiles(manager, Buffer.from(metalink ?? '', 'base64')) };
+      }
+      // Others may not have this machine look into its network.
+      const document = await fetchMetalink(manager, url, remote !== undefined);
+      const files = await readFiles(manager, document, url);
+      return { files, metalink: document.toString('base64') };
+    },
     'millrace.parseText': async ({ text }) => {
       const { links, truncated, problems } = typedLinks(text);
       return {
@@ -134,8 +148,12 @@ function addedOf({ record, renewed, apart }: Added): AddedResult {
     : { gid, apart: { gid: apart.gid, name: apart.name, why: apart.why } };
 }
 
-async function readFiles(manager: Manager, document: Uint8Array): Promise<MetalinkFile[]> {
-  const described = await readMetalink(document, Date.now());
+async function readFiles(
+  manager: Manager,
+  document: Uint8Array,
+  base?: string,
+): Promise<MetalinkFile[]> {
+  const described = await readMetalink(document, Date.now(), { base });
   return inTurns(described, ({ file, download }, index) => {
     const { name, size, digests } = file;
     const urls = download?.urls ?? [];

@@ -1,10 +1,12 @@
 /** Methods for the daemon's settings. */
 
 import { SETTINGS_ROWS } from '@millrace/shared/bridge/contract/settings-rows';
-import type { ScheduleView } from '@millrace/shared/bridge/rpc/settings-api';
+import type { Resolvers, ScheduleView } from '@millrace/shared/bridge/rpc/settings-api';
 import { MAX_PER_HOST } from '@millrace/shared/download/transfer/host-limits';
+import { findProgram } from '../../after/programs.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import { systemProxyState } from '../../proxy/system-ways.ts';
+import { YT_DLP } from '../../resolvers/resolver-list.ts';
 import { changeSettings, formatWindow, settingsOf } from '../../views/app-settings.ts';
 import { scheduleNow } from '../../views/totals.ts';
 import type { Method } from '../calls/dispatcher.ts';
@@ -32,9 +34,16 @@ export function settingMethods({ manager, local }: MillraceOptions): [string, Me
       changeSettings(manager, change);
       return all();
     },
-    'millrace.getResolvers': async () => {
-      const all = await manager.resolvedLinks.list();
-      return { resolvers: all.map(({ name, args, patterns }) => ({ name, args, patterns })) };
+    'millrace.getResolvers': () => resolversOf(manager),
+    'millrace.setResolvers': async ({ resolvers }) => {
+      await manager.resolvedLinks.set(resolvers);
+      return resolversOf(manager);
+    },
+    'millrace.testResolver': async ({ url, resolver }) => {
+      const found = await manager.resolvedLinks.test(url, resolver);
+      if (found === undefined) return { urls: [], digests: [], fields: [] };
+      const { headers, ...answer } = found.answer;
+      return { by: found.by, ...answer, fields: Object.keys(headers) };
     },
     'millrace.getSystemProxy': () => systemProxyState(process.env),
     'millrace.getLimits': limits,
@@ -62,6 +71,13 @@ export function settingMethods({ manager, local }: MillraceOptions): [string, Me
       return { categories: manager.settings.categories };
     },
   });
+}
+
+async function resolversOf(manager: Manager): Promise<Resolvers> {
+  const resolvers = await manager.resolvedLinks.list();
+  const isSet = resolvers.some(({ name }) => name === YT_DLP.name);
+  const ytDlp = isSet ? undefined : await findProgram(YT_DLP.args);
+  return { resolvers, ...(ytDlp === undefined ? {} : { ytDlp }) };
 }
 
 function scheduleOf(manager: Manager): ScheduleView {

@@ -101,7 +101,7 @@ export class CodedSource extends PartSource {
   }
 
   /** The blocks that it can solve now, ascending. */
-  get parts(): readonly ByteRange[] {
+  override get parts(): readonly ByteRange[] {
     const { extents, parity, provenWithin } = this.#options;
     const common = this.#options.stamp();
     let isSame = true;

@@ -5,7 +5,6 @@
 
 import { type ByteRange, firstBehind } from '@millrace/shared/base/byte-range';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import type { Holds } from '@millrace/shared/download/scheduler/holdings';
 import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import type { Place, PlacePart } from '@millrace/shared/exnode/places';
 import { canPin } from '@millrace/shared/http/fields/validators';
@@ -24,25 +23,14 @@ export interface PlaceSourceOptions {
 
 /** A source that has parts of the file, which change. */
 export abstract class PartSource extends DownloadSource {
-  #holds: Holds | undefined;
-
   constructor(options: Omit<DownloadSourceOptions, 'kind'>) {
     super({ ...options, kind: 'depot' });
     // The digests of blocks decide what its bytes are worth, and not how it calls their version.
     this.version = { length: Number.MAX_SAFE_INTEGER, validators: {} };
   }
 
-  /** The parts that it has now, ascending and disjoint. */
-  abstract get parts(): readonly ByteRange[];
-
-  override get holds(): Holds | undefined {
-    return this.#holds;
-  }
-
-  /** Sets which of its parts it may bring now. */
-  setHolds(holds: Holds): void {
-    this.#holds = holds;
-  }
+  /** The parts that it has now. */
+  abstract override get parts(): readonly ByteRange[];
 
   /** Refuses: a source of parts has no whole file. */
   override openWhole(): Promise<WholeAnswer> {
@@ -69,7 +57,7 @@ export class PlaceSource extends PartSource {
   }
 
   /** The parts that it still has, ascending and disjoint. */
-  get parts(): readonly PlacePart[] {
+  override get parts(): readonly PlacePart[] {
     return this.#parts;
   }
 

@@ -24,6 +24,7 @@ export type SettingsPage =
   | 'exchange'
   | 'devices'
   | 'integration'
+  | 'resolvers'
   | 'appearance'
   | 'language';
 

@@ -38,6 +38,20 @@ export async function readMagnet(app: App, magnet: string): Promise<GivenMetalin
   return { name, base64, files, torrent: true };
 }
 
+/** Types of answers that describe files instead of being one. */
+const DESCRIBING = /^application\/(?:x-bittorrent|metalink4?\+xml)$/;
+
+/** Returns true for a link whose name, or type if the server was asked, is that of a description. */
+export function leadsToMetalink(isByName: boolean, type: string | undefined): boolean {
+  return isByName || (type !== undefined && DESCRIBING.test(type));
+}
+
+/** Reads the Metalink document or torrent at a URL. @throws CallError */
+export async function readMetalinkAt(app: App, url: string): Promise<GivenMetalink> {
+  const { files, metalink = '' } = await app.call('millrace.readMetalink', { url });
+  return { name: url, base64: metalink, files, torrent: /\.torrent$/i.test(new URL(url).pathname) };
+}
+
 /** Reads Metalink files, torrents and exNodes, and shows a message for each unreadable one. @returns the readable ones */
 export async function readMetalinkFiles(
   app: App,

@@ -136,6 +136,7 @@ export interface Placeholders {
   readonly 'details.speed.peak': 'rate';
   readonly 'details.speed.label': 'minutes';
   readonly 'details.left': 'time';
+  readonly 'details.resolver.until': 'name' | 'time';
   readonly 'details.signed': 'by';
   readonly 'log.started.from': 'from';
   readonly 'log.retry': 'why';
@@ -172,6 +173,10 @@ export interface Placeholders {
   readonly 'source.resets.one': 'n';
   readonly 'source.resets.other': 'n';
   readonly 'categories.remove': 'name';
+  readonly 'resolvers.seconds.bad': 'most';
+  readonly 'resolvers.test.by': 'name';
+  readonly 'resolvers.test.fields': 'names';
+  readonly 'resolvers.test.expires': 'time';
   readonly 'after.commands.help': 'places';
   readonly 'after.commands.remove': 'name';
   readonly 'after.all.problem': 'problem';

@@ -82,7 +82,14 @@ export const ADDING_ROWS = {
   },
   'millrace.readMetalink': {
     summary: 'Shows the files that a Metalink document, a torrent or a magnet link describes.',
-    params: z.strictObject({ metalink }),
+    params: z.strictObject({
+      metalink: metalink.optional(),
+      url: z
+        .string()
+        .max(MAX_URL_CHARS)
+        .optional()
+        .describe('URL of the document, in its place: it is fetched, 8 MiB at most.'),
+    }),
     result: metalinkFiles,
     waits: true,
   },

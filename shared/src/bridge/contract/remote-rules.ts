@@ -57,6 +57,8 @@ const OWN: Readonly<Record<MethodName, RemoteRule>> = {
   'millrace.getSettings': 'yes',
   // Programs of the daemon's machine.
   'millrace.getResolvers': 'never',
+  'millrace.setResolvers': 'never',
+  'millrace.testResolver': 'never',
   'millrace.getSystemProxy': 'yes',
   'millrace.setSettings': 'person',
   'millrace.getLimits': 'yes',

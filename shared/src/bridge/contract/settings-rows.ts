@@ -1,10 +1,17 @@
 /** Methods for the daemon's settings. */
 
 import * as z from 'zod';
+import { MAX_URL_CHARS } from '../../base/limits.ts';
+import {
+  MAX_RESOLVER_SECONDS,
+  MAX_RESOLVERS,
+  RESOLVER_SECONDS,
+} from '../../download/resolve/resolved.ts';
 import {
   categories,
   learnedLimits as limits,
   resolvers,
+  resolverTest,
   schedule,
   appSettings as settings,
   systemProxy,
@@ -18,6 +25,16 @@ import {
   windowsSchema,
 } from './settings-schema.ts';
 
+/** A resolver as callers give it; the engine checks its words and patterns. */
+const resolverGiven = z.strictObject({
+  name: z.string(),
+  args: z.array(z.string()).describe('Program and arguments: no shell reads them.'),
+  patterns: z.array(z.string()).default([]).describe('Links that it is for.'),
+  seconds: z.number().int().min(1).max(MAX_RESOLVER_SECONDS).default(RESOLVER_SECONDS),
+  prints: z.enum(['answer', 'yt-dlp']).default('answer'),
+  off: z.literal(true).optional().describe('It is not asked.'),
+});
+
 export const SETTINGS_ROWS = {
   'millrace.getSettings': { summary: 'Shows all settings.', params: nothing, result: settings },
   'millrace.setSettings': {
@@ -26,10 +43,25 @@ export const SETTINGS_ROWS = {
     result: settings,
   },
   'millrace.getResolvers': {
-    summary:
-      'Shows the programs that find links to files. The command line sets them up, no method does. Only on the daemon’s own machine.',
+    summary: 'Shows the programs that find links to files. Only on the daemon’s own machine.',
     params: nothing,
     result: resolvers,
+  },
+  'millrace.setResolvers': {
+    summary:
+      'Replaces the programs that find links to files, and their order. Only on the daemon’s own machine.',
+    params: z.strictObject({ resolvers: z.array(resolverGiven).max(MAX_RESOLVERS) }),
+    result: resolvers,
+  },
+  'millrace.testResolver': {
+    summary:
+      'Asks a resolver about a link, and downloads nothing. Only on the daemon’s own machine.',
+    params: z.strictObject({
+      url: z.string().min(1).max(MAX_URL_CHARS),
+      resolver: z.string().max(64).optional().describe('Default: the first one that is for it.'),
+    }),
+    result: resolverTest,
+    waits: true,
   },
   'millrace.getSystemProxy': {
     summary: 'Shows what environment and system say about proxies.',

@@ -50,7 +50,9 @@ export const foundLink = named('FoundLink', 'A link in a text.', {
   name: z.string().describe('File name, as far as the URL shows it.'),
   category: z.string().optional(),
   dir: z.string().describe('Folder that it would be saved in.'),
-  metalink: z.boolean().describe('By its name, the URL is that of a Metalink document.'),
+  metalink: z
+    .boolean()
+    .describe('By its name, the URL is that of a Metalink document or a torrent.'),
   exnode: z.boolean().describe('The URL leads to an exNode, whose file is added in its place.'),
   duplicate: duplicate.optional(),
   options: linkOptions.optional().describe('Members for `millrace.add`, from a command of curl.'),
@@ -123,6 +125,10 @@ export const metalinkFile = named('MetalinkFile', 'A file of a Metalink document
 });
 export const metalinkFiles = named('MetalinkFiles', 'The files of a Metalink document.', {
   files: z.array(metalinkFile),
+  metalink: z
+    .string()
+    .optional()
+    .describe('The document in base64, if it was fetched, for `millrace.addMetalink`.'),
 });
 
 export const exnodeFile = named('ExnodeFile', 'The file that an exNode describes.', {

@@ -94,6 +94,14 @@ export const downloadDetail = named('DownloadDetail', 'One download in detail.',
     .describe('Request fields; values of cookies and credentials are shown as “…”.'),
   proxy: z.string().optional(),
   edges: z.array(z.string()),
+  resolved: z
+    .strictObject({
+      by: z.string().describe('Name of the resolver.'),
+      url: z.string().describe('The link that it got, without a log-in.'),
+      expires: time.optional().describe('End of the links, Unix milliseconds.'),
+    })
+    .optional()
+    .describe('Who has found the links; absent: they were given.'),
 });
 
 export const watchResult = named('WatchResult', 'The state at which updates begin.', {

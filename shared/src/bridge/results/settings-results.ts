@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { depotEntry, edgeEntry } from './edge-results.ts';
-import { count, named, rate, time } from './named.ts';
+import { count, digest, named, rate, time } from './named.ts';
 import { DENSITIES, PROXY_SOURCES, PROXY_WAYS, THEMES, WEEKDAYS } from './values.ts';
 
 export const scheduleNow = named('ScheduleNow', 'The present effect of the schedule.', {
@@ -125,11 +125,30 @@ export const learnedLimits = named('Limits', 'The limits, and those learned of h
 });
 
 export const resolvers = named('Resolvers', 'Programs of the user that find links to files.', {
-  resolvers: z.array(
-    named('Resolver', 'A program that finds links to files.', {
-      name: z.string(),
-      args: z.array(z.string()).describe('Program and arguments.'),
-      patterns: z.array(z.string()).describe('Links that it is for.'),
-    }),
-  ),
+  resolvers: z
+    .array(
+      named('Resolver', 'A program that finds links to files.', {
+        name: z.string(),
+        args: z.array(z.string()).describe('Program and arguments.'),
+        patterns: z
+          .array(z.string())
+          .describe('Links that it is for; none: only where it is named.'),
+        seconds: count.describe('Longest time that it may run.'),
+        prints: z.enum(['answer', 'yt-dlp']).describe('Form of its output.'),
+        off: z.literal(true).optional().describe('It is not asked.'),
+      }),
+    )
+    .describe('The first one that is for a link is asked.'),
+  ytDlp: z.string().optional().describe('Path of a yt-dlp on PATH that is not set up.'),
+});
+
+export const resolverTest = named('ResolverTest', 'What a resolver answers about a link.', {
+  by: z.string().optional().describe('Its name; absent: none is for the link.'),
+  urls: z.array(z.string()),
+  name: z.string().optional().describe('Name of the file.'),
+  length: count.optional().describe('Bytes.'),
+  digests: z.array(digest),
+  fields: z.array(z.string()).describe('Names of request fields; their values may be secret.'),
+  expires: time.optional().describe('End of the links, Unix milliseconds.'),
+  note: z.string().optional(),
 });

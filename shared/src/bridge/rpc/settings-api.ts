@@ -17,6 +17,7 @@ import type {
   learnedLimits,
   limitsView,
   resolvers,
+  resolverTest,
   schedule,
   scheduleNow,
   systemProxy,
@@ -26,6 +27,7 @@ import type {
 export { DEFAULT_SECONDS, PLACES } from '../../download/after/command.ts';
 export { WHEN_DONE } from '../../download/after/when-done.ts';
 export { MAX_TRASH_DAYS } from '../../download/queue/trash.ts';
+export { MAX_RESOLVER_SECONDS, RESOLVER_SECONDS } from '../../download/resolve/resolved.ts';
 export { DENSITIES, THEMES, WEEKDAYS } from '../results/values.ts';
 
 /** Most downloads at a time. */
@@ -45,6 +47,7 @@ export type AfterCommand = Shape<typeof afterCommand>;
 export type AfterStep = Shape<typeof afterStep>;
 export type AfterSettings = Shape<typeof afterSettings>;
 export type Resolvers = Shape<typeof resolvers>;
+export type ResolverTest = Shape<typeof resolverTest>;
 /** The schedule's present effect. */
 export type ScheduleNow = Shape<typeof scheduleNow>;
 export type ScheduleView = Shape<typeof schedule>;

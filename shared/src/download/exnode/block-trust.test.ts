@@ -30,6 +30,17 @@ describe('a block with wrong bytes', () => {
     expect(again.onWrong(0, 'only', ['only'], [])).toEqual(['only']);
   });
 
+  test('of a source that is needed ends its use only if it sends the same block wrong again', () => {
+    const options = { holders: () => ['only'], isUsable: () => true, isNeeded: () => true };
+    const trust = new BlockTrust(options);
+    for (const block of [0, 1, 2, 3]) {
+      expect(trust.onWrong(block, 'only', ['only'], [])).toEqual([]);
+      expect(trust.onRight(block, [])).toEqual([]);
+    }
+    trust.onWrong(4, 'only', ['only'], []);
+    expect(trust.onWrong(4, 'only', ['only'], [])).toEqual(['only']);
+  });
+
   test('of several sources convicts those that the right bytes differ from', () => {
     const trust = trustOf(['liar', 'good']);
     for (const block of [0, 1]) {

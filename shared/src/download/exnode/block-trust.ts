@@ -33,6 +33,13 @@ export interface BlockTrustOptions {
   readonly holders: (block: number) => readonly string[];
   /** Returns true if a source can be asked now. */
   readonly isUsable: (source: string) => boolean;
+  /**
+   * Returns true for a source without which the file cannot be completed: it is left only if it sends
+   * the same block wrong again. Absent: none is needed.
+   */
+  readonly isNeeded?: ((source: string) => boolean) | undefined;
+  /** Returns true for a source that nobody vouches for: its first wrong block is enough to leave it. */
+  readonly isStranger?: ((source: string) => boolean) | undefined;
 }
 
 export class BlockTrust {
@@ -115,7 +122,9 @@ export class BlockTrust {
     const again = blocks.has(block) && this.#wrong.has(block);
     blocks.add(block);
     this.#convicted.set(source, blocks);
-    return again || blocks.size >= MOST_WRONG ? [source] : [];
+    if (again || this.#options.isStranger?.(source) === true) return [source];
+    const isNeeded = this.#options.isNeeded?.(source) === true;
+    return blocks.size >= MOST_WRONG && !isNeeded ? [source] : [];
   }
 
   /** Chooses the only source that may bring a block: of those with least part in wrong bytes. */

@@ -5,6 +5,7 @@ import {
   formatEntry,
   formatFlushed,
   formatHeader,
+  formatProven,
   type JournalEntry,
   type JournalHeader,
   parseJournal,
@@ -49,9 +50,21 @@ describe('the journal', () => {
     fc.assert(
       fc.property(anyJournal, ({ header, entries }) => {
         const text = formatHeader(header) + entries.map(formatEntry).join('');
-        expect(parseJournal(text)).toEqual({ header, entries, flushed: 0 });
+        expect(parseJournal(text)).toEqual({ header, entries, flushed: 0, proven: [] });
       }),
     );
+  });
+
+  test('names bytes that have stated digests, and skips lines about others', () => {
+    const proven = { range: { start: 10, end: 500 }, by: 'ab'.repeat(16) };
+    const lines = [
+      formatProven(proven),
+      '["proven",10,5000,"abababababababababababababababab"]\n',
+      '["proven",10,50,"ab"]\n',
+      '["proven",10]\n',
+    ];
+    const parsed = parseJournal(formatHeader(HEADER) + lines.join('') + formatFlushed(4));
+    expect(parsed).toEqual({ header: HEADER, entries: [], flushed: 0, proven: [proven] });
   });
 
   test('a torn journal keeps the lines before the tear; without its header it is not a journal', () => {
@@ -63,7 +76,12 @@ describe('the journal', () => {
       if (at < first.length) expect(parsed).toBeUndefined();
       else {
         const whole = text.slice(first.length, at).split('\n').length - 1;
-        expect(parsed).toEqual({ header: HEADER, entries: entries.slice(0, whole), flushed: 0 });
+        expect(parsed).toEqual({
+          header: HEADER,
+          entries: entries.slice(0, whole),
+          flushed: 0,
+          proven: [],
+        });
       }
     }
   });
@@ -79,7 +97,7 @@ describe('the journal', () => {
     const [last, ...first] = [...entries].reverse().map(formatEntry) as [string, ...string[]];
     const text = formatHeader(HEADER) + first.reverse().join('');
     const line = formatFlushed(lines as number);
-    expect(parseJournal(text + line + last)).toEqual({ header: HEADER, entries, flushed });
+    expect(parseJournal(text + line + last)).toMatchObject({ header: HEADER, entries, flushed });
     expect(parseJournal(text + last)?.flushed).toBe(0);
   });
 
@@ -133,7 +151,12 @@ describe('the journal', () => {
 
   test('an empty file has a journal too', () => {
     const header = { ...HEADER, length: 0, validators: {} };
-    expect(parseJournal(formatHeader(header))).toEqual({ header, entries: [], flushed: 0 });
+    expect(parseJournal(formatHeader(header))).toEqual({
+      header,
+      entries: [],
+      flushed: 0,
+      proven: [],
+    });
   });
 
   test('whatever the file contains, every range in it lies inside the download', () => {

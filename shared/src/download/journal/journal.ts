@@ -3,8 +3,9 @@
  * text with one JSON value per line: first a header that identifies the download, then a line for
  * each range of bytes with its digest, as soon as the bytes are written. Such a line is trusted
  * only if the bytes still match its digest: written bytes survive the end of the process, but not
- * a crash of the machine. Once the bytes are flushed to disk, another line says so. A torn or
- * damaged line costs only its own range.
+ * a crash of the machine. Once the bytes are flushed to disk, another line says so. Where somebody
+ * has stated digests of blocks, a line names the bytes that have them. A torn or damaged line costs
+ * only its own range.
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
@@ -25,12 +26,21 @@ export interface JournalEntry {
   readonly digest: string;
 }
 
+/** Bytes that have the digests that somebody has stated for their blocks. */
+export interface ProvenEntry {
+  readonly range: ByteRange;
+  /** Name of these digests, 32 hexadecimal digits. */
+  readonly by: string;
+}
+
 export interface Journal {
   readonly header: JournalHeader;
   /** Entries in the order written; later entries are as good as earlier ones. */
   readonly entries: readonly JournalEntry[];
   /** Number of entries, from the first on, that were flushed to disk. */
   readonly flushed: number;
+  /** As good as the entries for the same bytes. */
+  readonly proven: readonly ProvenEntry[];
 }
 
 const FORMAT = 2;
@@ -54,6 +64,11 @@ export function formatFlushed(lines: number): string {
   return `${JSON.stringify(['flushed', lines])}\n`;
 }
 
+/** Formats a line about proven bytes, line end included. */
+export function formatProven({ range, by }: ProvenEntry): string {
+  return `${JSON.stringify(['proven', range.start, range.end, by])}\n`;
+}
+
 /**
  * Reads a journal.
  *
@@ -66,6 +81,7 @@ export function parseJournal(text: string): Journal | undefined {
   const header = parseHeader(lines.shift() ?? '');
   if (header === undefined) return undefined;
   const entries: JournalEntry[] = [];
+  const proven: ProvenEntry[] = [];
   let flushedLines = 0;
   /** Number of lines up to each entry, to find the entries that are flushed. */
   const ends: number[] = [];
@@ -79,10 +95,13 @@ export function parseJournal(text: string): Journal | undefined {
       ends.push(index + 1);
     } else if (value[0] === 'flushed' && Number.isSafeInteger(value[1])) {
       flushedLines = Math.max(flushedLines, Math.min(value[1], index));
+    } else if (value[0] === 'proven') {
+      const range = readRange(value.slice(1), header.length);
+      if (range !== undefined && isName(value[3])) proven.push({ range, by: value[3] });
     }
   }
   const later = ends.findIndex((end) => end > flushedLines);
-  return { header, entries, flushed: later < 0 ? entries.length : later };
+  return { header, entries, flushed: later < 0 ? entries.length : later, proven };
 }
 
 function parseHeader(line: string): JournalHeader | undefined {
@@ -110,12 +129,20 @@ function areValidators(value: unknown): value is Validators {
 }
 
 function readEntry(value: readonly unknown[], length: number): JournalEntry | undefined {
-  const [start, end, digest] = value;
+  const range = readRange(value, length);
+  const digest = value[2];
+  if (range === undefined || typeof digest !== 'string') return undefined;
+  return /^[0-9a-f]{16}$/.test(digest) ? { range, digest } : undefined;
+}
+
+function readRange([start, end]: readonly unknown[], length: number): ByteRange | undefined {
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end)) return undefined;
   const range = { start: start as number, end: end as number };
-  if (range.start < 0 || range.end <= range.start || range.end > length) return undefined;
-  if (typeof digest !== 'string' || !/^[0-9a-f]{16}$/.test(digest)) return undefined;
-  return { range, digest };
+  return range.start < 0 || range.end <= range.start || range.end > length ? undefined : range;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && /^[0-9a-f]{32}$/.test(value);
 }
 
 function parseJson(line: string): unknown {

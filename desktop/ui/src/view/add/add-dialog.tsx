@@ -10,6 +10,7 @@ import { commonRequest, FIRST_FORM, problemsOf, requestsOf } from '../../model/a
 import { filtered, NO_FILTER, type ShownLink } from '../../model/adding/found-filter.ts';
 import type { GivenFiles } from '../../model/adding/given-files.ts';
 import type { DialogState, GivenMetalink } from '../../model/app-state.ts';
+import { leadsToMetalink } from '../../model/metalinks.ts';
 import { batches, MAX_TEXT_CHARS } from '../../model/text-pieces.ts';
 import { hostOf } from '../../text/format.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
@@ -62,9 +63,6 @@ export function AddDialog({ given }: AddProps) {
   const [working, setWorking] = useState(false);
   const [done, setDone] = useState(0);
   const found = useFound(typed, setLeft);
-  const magnets = useMagnets(typed);
-  const metalinks = [...opened, ...magnets.documents];
-  const allProblems = [...found.problems.map((one) => text.fault(one)), ...magnets.problems];
 
   const [filter, setFilter] = useState(NO_FILTER);
   const [isPageType, setPageType] = useState(false);
@@ -72,13 +70,23 @@ export function AddDialog({ given }: AddProps) {
   const links: readonly ShownLink[] = reading.page?.links ?? found.links;
   const pageHost = reading.page && hostOf(reading.page.url);
   const probing = useProbe(links, form, setLeft);
+  const magnets = useMagnets(
+    typed,
+    links
+      .filter(({ url, metalink }) => leadsToMetalink(metalink, probing.probed.get(url)?.type))
+      .map(({ url }) => url),
+  );
+  const metalinks = [...opened, ...magnets.documents];
+  const allProblems = [...found.problems.map((one) => text.fault(one)), ...magnets.problems];
   const probedType = probing.probed.get(found.links[0]?.url ?? '')?.type;
   useEffect(() => setPageType(probedType === 'text/html'), [probedType]);
   const hasTools = reading.page !== undefined || links.length > FEW;
-  const shown = useMemo(
-    () => (hasTools ? filtered(links, filter) : links),
-    [links, filter, hasTools],
-  );
+  const replaced = [...magnets.replaced].join('\n');
+  const shown = useMemo(() => {
+    const gone = new Set(replaced.split('\n'));
+    const kept = links.filter(({ url }) => !gone.has(url));
+    return hasTools ? filtered(kept, filter) : kept;
+  }, [links, filter, hasTools, replaced]);
 
   const toggle = (key: string) => {
     const next = new Set(left);

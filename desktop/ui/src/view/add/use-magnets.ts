@@ -1,12 +1,14 @@
-/** Has the daemon read the magnet links of a typed text, as it reads Metalink files. */
+/** Has the daemon read the magnet links of a typed text, and the Metalinks and torrents that its links lead to. */
 
 import { useEffect, useState } from 'react';
 import type { App } from '../../model/app.ts';
 import type { GivenMetalink } from '../../model/app-state.ts';
-import { magnetsIn, readMagnet } from '../../model/metalinks.ts';
+import { magnetsIn, readMagnet, readMetalinkAt } from '../../model/metalinks.ts';
 import { useApp } from '../common/context.tsx';
 
 const TYPING_MS = 400;
+/** Most documents that are fetched. */
+const MAX_URLS = 20;
 
 interface Read {
   readonly magnet: string;
@@ -17,15 +19,21 @@ interface Read {
 
 export interface Magnets {
   readonly documents: readonly GivenMetalink[];
+  /** URLs of documents that have been read: their files are offered in their place. */
+  readonly replaced: ReadonlySet<string>;
   readonly problems: readonly string[];
   readonly reading: boolean;
 }
 
-/** Reads each link once, while it stays in the text. */
-export function useMagnets(typed: string): Magnets {
+/**
+ * Reads each link once, while it stays in the text.
+ *
+ * @param urls of Metalink documents and torrents
+ */
+export function useMagnets(typed: string, urls: readonly string[]): Magnets {
   const app = useApp();
   const [read, setRead] = useState<readonly Read[]>([]);
-  const magnets = magnetsIn(typed);
+  const magnets = [...magnetsIn(typed), ...urls.slice(0, MAX_URLS)];
   const key = magnets.join('\n');
   useEffect(() => {
     let wanted = true;
@@ -47,6 +55,7 @@ export function useMagnets(typed: string): Magnets {
   }, [app, key, read]);
   const here = read.filter(({ magnet }) => magnets.includes(magnet));
   return {
+    replaced: new Set(here.flatMap(({ magnet, document }) => (document ? magnet : []))),
     documents: here.flatMap(({ document }) => document ?? []),
     problems: here.flatMap(({ problem }) => problem ?? []),
     reading: here.length < magnets.length,
@@ -55,8 +64,12 @@ export function useMagnets(typed: string): Magnets {
 
 async function attempt(app: App, magnet: string): Promise<Read> {
   try {
-    return { magnet, document: await readMagnet(app, magnet), problem: undefined };
+    return { magnet, document: await readDescribed(app, magnet), problem: undefined };
   } catch (error) {
     return { magnet, document: undefined, problem: app.reason(error) };
   }
+}
+
+function readDescribed(app: App, link: string): Promise<GivenMetalink> {
+  return /^magnet:/i.test(link) ? readMagnet(app, link) : readMetalinkAt(app, link);
 }

@@ -42,6 +42,7 @@ export function FileFacts({ row, detail }: FileProps) {
             <Copyable key={url} value={url} />
           ))}
         </Fact>
+        {detail?.resolved !== undefined && <ResolvedFacts resolved={detail.resolved} />}
         <Fact name={text.t('details.added')}>{dateTime(text, row.createdAt)}</Fact>
         {row.startedAt !== undefined && (
           <Fact name={text.t('details.started')}>{dateTime(text, row.startedAt)}</Fact>
@@ -67,6 +68,27 @@ export function FileFacts({ row, detail }: FileProps) {
           </ul>
         )}
       </section>
+    </>
+  );
+}
+
+/** Says which resolver has found the links, and of what. */
+function ResolvedFacts({
+  resolved: { by, url, expires },
+}: {
+  resolved: NonNullable<DownloadDetail['resolved']>;
+}) {
+  const text = useText();
+  return (
+    <>
+      <Fact name={text.t('details.resolver')}>
+        {expires === undefined
+          ? by
+          : text.t('details.resolver.until', { name: by, time: dateTime(text, expires) })}
+      </Fact>
+      <Fact name={text.t('details.page')}>
+        <Copyable value={url} />
+      </Fact>
     </>
   );
 }

@@ -8,7 +8,6 @@ import { Field, Switch } from '@millrace/shared/ui/fields';
 import { useEffect, useState } from 'react';
 import { shell } from '../../model/shell.ts';
 import { useText } from '../common/context.tsx';
-import { ResolverList } from './resolver-list.tsx';
 
 /** The page of the desktop app's own preferences, which the app keeps itself. */
 export function IntegrationPage() {
@@ -35,7 +34,6 @@ export function IntegrationPage() {
         ))}
       </div>
       {shell !== undefined && <OtherMachine shell={shell} />}
-      <ResolverList />
       <p className="note">{text.t('integration.rpc')}</p>
       <p className="mono">{`${location.origin}/jsonrpc`}</p>
     </>

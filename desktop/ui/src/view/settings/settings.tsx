@@ -18,6 +18,7 @@ import { IntegrationPage } from './integration-page.tsx';
 import { LimitsPage } from './limits-page.tsx';
 import type { PageProps } from './page-props.ts';
 import { ProxyPage } from './proxy-page.tsx';
+import { ResolversPage } from './resolvers-page.tsx';
 import { SchedulePage } from './schedule-page.tsx';
 
 const PAGES: readonly (readonly [SettingsPage, IconName, (props: PageProps) => React.ReactNode])[] =
@@ -30,6 +31,7 @@ const PAGES: readonly (readonly [SettingsPage, IconName, (props: PageProps) => R
     ['limits', 'limit', LimitsPage],
     ['schedule', 'schedule', SchedulePage],
     ['proxy', 'proxy', ProxyPage],
+    ['resolvers', 'link', ResolversPage],
     ['exchange', 'exchange', ExchangePage],
     ['devices', 'device', DevicesPage],
     ['integration', 'integration', IntegrationPage],
