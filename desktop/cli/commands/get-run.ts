@@ -11,6 +11,7 @@ import type { ReadableExnode } from '@millrace/shared/exnode/exnode';
 import { Download, type DownloadEvent } from '../../engine/download/download.ts';
 import { withoutLogin } from '../../engine/net/credentials.ts';
 import { hasResolvers } from '../../engine/resolvers/resolver-file.ts';
+import { ownKeysIn } from '../../engine/signatures/key-file.ts';
 import type { CliContext, CommonOptions, Report } from '../console/context.ts';
 import {
   type AskedRequest,
@@ -182,6 +183,7 @@ async function run(
   { exnode, resolved }: Parts,
 ): Promise<MillraceError | undefined> {
   const { signal } = context;
+  const ownKeys = ownKeysIn(context.state);
   const startedAt = performance.now();
   try {
     const onEvent = (event: DownloadEvent) => view.event(event, shown);
@@ -190,7 +192,7 @@ async function run(
     while (path === undefined) {
       const download = new Download(
         request,
-        { signal, onEvent, random: Math.random, makesFolder: true },
+        { signal, onEvent, ownKeys, random: Math.random, makesFolder: true },
         exnode,
       );
       const timer = setInterval(() => view.progress(download.progress()), view.intervalMs);

@@ -124,7 +124,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     localEdge: () => local.url,
     hosts: new HostMemory(new HostStore(db, tell), now),
     rate,
-    createDownload: options.createDownload ?? engineDownload,
+    createDownload: options.createDownload ?? engineDownload(state),
     resolvers: new Resolvers(state),
     dir: options.dir,
     now,

@@ -115,7 +115,7 @@ export class BlockDownload {
       this.#isOpen = true;
       if (version.digests.length > 0) connections.trustDigest();
       this.#gatekeeper.start();
-      const { random } = context;
+      const { random, ownKeys } = context;
       const name = basename(file.path);
       const vouching = await vouchingFor({
         request,
@@ -123,6 +123,7 @@ export class BlockDownload {
         source: first.source,
         name,
         random,
+        ownKeys,
         signal: this.#signal,
         onNote: report.noteOnce,
       });

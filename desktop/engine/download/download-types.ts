@@ -6,6 +6,7 @@ import type { Note } from '@millrace/shared/base/notes';
 import type { SourceStatus } from '@millrace/shared/bridge/rpc/detail-api';
 import type { Vouch } from '@millrace/shared/download/signatures/verdict';
 import type { EdgeMemory } from '../edges/nearest-first.ts';
+import type { OwnKeys } from '../signatures/key-file.ts';
 import type { HostLimits } from '../sources/source-set.ts';
 import type { RateLimit } from './rate-limit.ts';
 
@@ -20,6 +21,8 @@ export interface DownloadContext {
   readonly random: Random;
   readonly rateLimits?: readonly RateLimit[];
   readonly hostLimits?: HostLimits;
+  /** Keys that the user trusts; undefined: only those of the request and those that come with Millrace. */
+  readonly ownKeys?: OwnKeys;
   /** Round trips to edges that earlier downloads of the process have measured. */
   readonly edges?: EdgeMemory;
   /**

@@ -1,16 +1,18 @@
 /** Methods for the daemon's settings. */
 
 import { SETTINGS_ROWS } from '@millrace/shared/bridge/contract/settings-rows';
-import type { ScheduleView } from '@millrace/shared/bridge/rpc/settings-api';
+import type { KeyList, ScheduleView } from '@millrace/shared/bridge/rpc/settings-api';
+import { SIGNERS } from '@millrace/shared/download/signatures/signers';
 import { MAX_PER_HOST } from '@millrace/shared/download/transfer/host-limits';
 import type { Manager } from '../../downloads/manager.ts';
 import { systemProxyState } from '../../proxy/system-ways.ts';
+import { addKeys, readKeyList, removeKey } from '../../signatures/key-list.ts';
 import { changeSettings, formatWindow, settingsOf } from '../../views/app-settings.ts';
 import { scheduleNow } from '../../views/totals.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { type MillraceOptions, methodsOf } from './params.ts';
 
-export function settingMethods({ manager, local }: MillraceOptions): [string, Method][] {
+export function settingMethods({ manager, local, state }: MillraceOptions): [string, Method][] {
   const limits = () => ({
     ...manager.settings.limits,
     hosts: manager.hosts.known
@@ -35,6 +37,15 @@ export function settingMethods({ manager, local }: MillraceOptions): [string, Me
     'millrace.getResolvers': async () => {
       const all = await manager.resolvedLinks.list();
       return { resolvers: all.map(({ name, args, patterns }) => ({ name, args, patterns })) };
+    },
+    'millrace.getKeys': () => keysOf(state),
+    'millrace.addKey': async (asked) => {
+      await addKeys(state, asked);
+      return keysOf(state);
+    },
+    'millrace.removeKey': async ({ fingerprint }) => {
+      await removeKey(state, fingerprint);
+      return keysOf(state);
     },
     'millrace.getSystemProxy': () => systemProxyState(process.env),
     'millrace.getLimits': limits,
@@ -62,6 +73,18 @@ export function settingMethods({ manager, local }: MillraceOptions): [string, Me
       return { categories: manager.settings.categories };
     },
   });
+}
+
+async function keysOf(state: string): Promise<KeyList> {
+  const keys = await readKeyList(state);
+  return {
+    keys: keys.map(({ fingerprint, name, patterns }) => ({
+      fingerprint,
+      name,
+      patterns: [...patterns],
+    })),
+    shipped: SIGNERS.map(({ name, fingerprints }) => ({ name, fingerprints: [...fingerprints] })),
+  };
 }
 
 function scheduleOf(manager: Manager): ScheduleView {

@@ -149,6 +149,8 @@ export interface Placeholders {
   readonly 'source.resets.one': 'n';
   readonly 'source.resets.other': 'n';
   readonly 'categories.remove': 'name';
+  readonly 'keyring.text': 'names';
+  readonly 'keyring.remove': 'name';
   readonly 'after.commands.help': 'places';
   readonly 'after.commands.remove': 'name';
   readonly 'after.all.problem': 'problem';

@@ -57,6 +57,10 @@ const OWN: Readonly<Record<MethodName, RemoteRule>> = {
   'millrace.getSettings': 'yes',
   // Programs of the daemon's machine.
   'millrace.getResolvers': 'never',
+  'millrace.getKeys': 'yes',
+  // They decide whose word counts on the daemon's machine.
+  'millrace.addKey': 'never',
+  'millrace.removeKey': 'never',
   'millrace.getSystemProxy': 'yes',
   'millrace.setSettings': 'person',
   'millrace.getLimits': 'yes',

@@ -16,6 +16,7 @@ import type {
   learnedHost,
   learnedLimits,
   limitsView,
+  keyList,
   resolvers,
   schedule,
   scheduleNow,
@@ -45,6 +46,7 @@ export type AfterCommand = Shape<typeof afterCommand>;
 export type AfterStep = Shape<typeof afterStep>;
 export type AfterSettings = Shape<typeof afterSettings>;
 export type Resolvers = Shape<typeof resolvers>;
+export type KeyList = Shape<typeof keyList>;
 /** The schedule's present effect. */
 export type ScheduleNow = Shape<typeof scheduleNow>;
 export type ScheduleView = Shape<typeof schedule>;
