@@ -6,6 +6,9 @@ import { IconButton } from '@millrace/shared/ui/icon-button';
 import { type FormEvent, useEffect, useState } from 'react';
 import { useApp, useText } from '../common/context.tsx';
 
+/** Returns a fingerprint as people compare it. */
+const inFours = (fingerprint: string) => fingerprint.replace(/.{4}(?=.)/g, '$& ');
+
 const EMPTY = { text: '', fingerprint: '', patterns: '' };
 
 export function KeySection() {
@@ -49,22 +52,22 @@ export function KeySection() {
       <p className="note">
         {text.t('keyring.text', { names: shipped.map(({ name }) => name).join(', ') })}
       </p>
-      <ul className="digests">
+      <ul className="edges depots">
         {keys.map(({ fingerprint, name, patterns }) => (
           <li key={fingerprint}>
-            <strong>
-              {name}{' '}
-              <IconButton
-                name="close"
-                size={14}
-                label={text.t('keyring.remove', { name })}
-                onClick={() => void remove(fingerprint)}
-              />
-            </strong>
-            <span className="mono">{fingerprint}</span>
-            <span className="note">
-              {patterns.length === 0 ? text.t('keyring.all') : patterns.join(', ')}
-            </span>
+            <div className="edge-name">
+              <strong className="cut">{name}</strong>
+              <span className="note mono">{inFours(fingerprint)}</span>
+              <span className="note">
+                {patterns.length === 0 ? text.t('keyring.all') : patterns.join(', ')}
+              </span>
+            </div>
+            <IconButton
+              name="close"
+              size={14}
+              label={text.t('keyring.remove', { name })}
+              onClick={() => void remove(fingerprint)}
+            />
           </li>
         ))}
       </ul>
