@@ -191,7 +191,7 @@ class Unpacking {
       throw refused(entry, 'it is a file with holes');
     }
     this.#check(entry, entry.size);
-    // What others than files have is skipped, but takes its time.
+    // The content of a folder or link is skipped, but its reading takes time.
     if (entry.type !== 'file') this.#count(entry, entry.size);
     // "tar -C FOLDER ." writes paths so.
     const path = plain(entry.name).replace(isFolder ? /\/$/ : /$^/, '');

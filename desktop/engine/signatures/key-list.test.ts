@@ -49,7 +49,7 @@ test.each([
   ['the end of a fingerprint', { text: OPENPGP_KEY, fingerprint: FIRST.slice(-8) }],
   ['the long id of an OpenPGP key', { text: OPENPGP_KEY, fingerprint: FIRST.slice(-16) }],
   ['no key', { text: 'no key' }],
-  ['a pattern that is none', { text: MINISIGN.key, fingerprint: MINI, patterns: ['a b'] }],
+  ['a pattern that cannot be read', { text: MINISIGN.key, fingerprint: MINI, patterns: ['a b'] }],
 ])('nothing is added with %s', async (_, asked) => {
   await expect(addKeys(state, { patterns: [], ...asked })).rejects.toMatchObject({
     code: 'bad-option',

@@ -1,4 +1,4 @@
-/** What follows a download, with real programs, full disks, and a daemon that is killed in between. */
+/** Actions after downloads, with real programs, full disks, and a daemon that is killed in between. */
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import type { AfterStep } from '@millrace/shared/download/after/after';
+import { type OddEntry, oddTar, tarHeader } from '../../fixtures/faults/odd-tar.ts';
 import { notTested, programOrComplain } from '../../fixtures/not-tested.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
-import { type OddEntry, oddTar, tarHeader } from '../../fixtures/origins/odd-tar.ts';
 import { DaemonCli } from '../../fixtures/programs/daemon-cli.ts';
 import { DaemonCliStage } from '../../fixtures/stages/daemon-cli-stage.ts';
 import { until } from '../../fixtures/until.ts';

@@ -218,7 +218,10 @@ ui.when('keys of publishers', () => {
     await fingerprint.fill('ab'.repeat(20));
     await page.getByLabel('For files from').fill('example.org');
     await add.click();
-    await ui.page.getByText(/has no key/).first().waitFor();
+    await ui.page
+      .getByText(/has no key/)
+      .first()
+      .waitFor();
     expect((await ui.daemon.call('millrace.getKeys')).keys).toEqual([]);
     await fingerprint.fill(SECOND.fingerprint);
     await add.click();

@@ -31,7 +31,7 @@ export function asksFor(keys: readonly OwnKey[]): boolean {
   return keys.some(({ patterns }) => patterns.length > 0);
 }
 
-/** Returns a fingerprint as programs compare it, without the spaces that people see; undefined if it is none. */
+/** Returns a fingerprint as programs compare it, without the spaces that people see; undefined for other texts. */
 export function plainFingerprint(text: string): string | undefined {
   const plain = text.replace(/[\s:]|^0x/gi, '').toUpperCase();
   return /^(?:[0-9A-F]{40}|[0-9A-F]{64}|[0-9A-F]{16})$/.test(plain) ? plain : undefined;

@@ -52,7 +52,7 @@ export function KeySection() {
       <p className="note">
         {text.t('keyring.text', { names: shipped.map(({ name }) => name).join(', ') })}
       </p>
-      <ul className="edges depots">
+      <ul className="edges keyring">
         {keys.map(({ fingerprint, name, patterns }) => (
           <li key={fingerprint}>
             <div className="edge-name">
