@@ -11,7 +11,7 @@ import type { ReadableExnode } from '@millrace/shared/exnode/exnode';
 import { Download, type DownloadEvent } from '../../engine/download/download.ts';
 import { withoutLogin } from '../../engine/net/credentials.ts';
 import { hasResolvers } from '../../engine/resolvers/resolver-file.ts';
-import { ownKeysIn } from '../../engine/signatures/key-file.ts';
+import { ownKeysIn } from '../../engine/signatures/own-keys.ts';
 import type { CliContext, CommonOptions, Report } from '../console/context.ts';
 import {
   type AskedRequest,

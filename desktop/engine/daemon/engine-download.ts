@@ -5,7 +5,7 @@
 
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { DownloadFactory, RunContext } from '../queue/contract.ts';
-import { ownKeysIn } from '../signatures/key-file.ts';
+import { ownKeysIn } from '../signatures/own-keys.ts';
 
 const left = () => import('../partial/left-partial.ts');
 

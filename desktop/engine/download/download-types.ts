@@ -6,7 +6,7 @@ import type { Note } from '@millrace/shared/base/notes';
 import type { SourceStatus } from '@millrace/shared/bridge/rpc/detail-api';
 import type { Vouch } from '@millrace/shared/download/signatures/verdict';
 import type { EdgeMemory } from '../edges/nearest-first.ts';
-import type { OwnKeys } from '../signatures/key-file.ts';
+import type { OwnKeys } from '../signatures/own-keys.ts';
 import type { HostLimits } from '../sources/source-set.ts';
 import type { RateLimit } from './rate-limit.ts';
 

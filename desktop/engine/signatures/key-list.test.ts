@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { MINISIGN, OPENPGP_KEY, SECOND } from '@millrace/shared/download/signatures/testing/signed';
-import { keyFile, ownKeysIn } from './key-file.ts';
+import { keyFile } from './key-file.ts';
 import { addKeys, readKeyList, removeKey } from './key-list.ts';
+import { ownKeysIn } from './own-keys.ts';
 
 const FIRST = '3021EA40F072FC59ED3E5452E835480DBB5B46CF';
 const MINI = '3C955DA324A94A88';

@@ -3,7 +3,6 @@
  * decides whose word counts, so nobody else may be able to write there.
  */
 
-import { readFile, stat } from 'node:fs/promises';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_KEY_CHARS } from '@millrace/shared/download/request/request';
 import { isLinkPattern } from '@millrace/shared/download/resolve/link-pattern';
@@ -15,15 +14,12 @@ import {
   plainFingerprint,
 } from '@millrace/shared/download/signatures/own-key';
 import { shownSigner } from '@millrace/shared/download/signatures/verdict';
-import { fileWords } from '@millrace/shared/node/files/file-words';
 import { replaceFile } from '@millrace/shared/node/files/replace-file';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import { makeStateFolder } from '../../local/daemon-address.ts';
+import { readOwnJson, zodFault } from '../files/own-json.ts';
 import { keyFile } from './key-file.ts';
-
-/** Bits of a mode that let others write. */
-const OTHERS_WRITE = 0o022;
 
 const key = z.strictObject({
   fingerprint: z.string().regex(/^[0-9A-F]{16,64}$/),
@@ -43,21 +39,7 @@ const file = z.strictObject({ keys: z.array(key).max(MAX_OWN_KEYS) });
  * @throws MillraceError `state-unusable` if the file cannot be used, or others may write to it
  */
 export async function readKeyList(state: string): Promise<readonly OwnKey[]> {
-  const path = keyFile(state);
-  let value: unknown;
-  try {
-    const text = await readFile(path, 'utf8');
-    if (process.platform !== 'win32' && ((await stat(path)).mode & OTHERS_WRITE) !== 0) {
-      throw new Error('others may write to it');
-    }
-    value = JSON.parse(text);
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw new MillraceError('state-unusable', `${path}: ${fileWords(cause)}`, { cause });
-  }
-  const read = tryRead(file, value);
-  if (read.success) return read.data.keys;
-  throw new MillraceError('state-unusable', `${path}: ${faultOf(read.error)}`);
+  return (await readOwnJson(keyFile(state), file))?.keys ?? [];
 }
 
 export interface AskedKey {
@@ -94,7 +76,7 @@ export async function addKeys(state: string, asked: AskedKey): Promise<readonly 
     throw new MillraceError('bad-option', `the file has no key ${wanted}, but ${have}`);
   }
   const read = tryRead(z.array(key), taken);
-  if (!read.success) throw new MillraceError('bad-option', faultOf(read.error));
+  if (!read.success) throw new MillraceError('bad-option', zodFault(read.error));
   const isTaken = (one: OwnKey) => taken.some(({ fingerprint }) => fingerprint === one.fingerprint);
   const all = [...(await readKeyList(state)).filter((one) => !isTaken(one)), ...taken];
   if (all.length > MAX_OWN_KEYS) {
@@ -142,9 +124,4 @@ async function keysIn({ text, name, patterns }: AskedKey): Promise<OwnKey[]> {
 async function write(state: string, keys: readonly OwnKey[]): Promise<void> {
   await makeStateFolder(state);
   await replaceFile(keyFile(state), `${JSON.stringify({ keys }, null, 2)}\n`);
-}
-
-function faultOf({ issues }: z.ZodError): string {
-  const [issue] = issues;
-  return [issue?.path.join('.'), issue?.message].filter(Boolean).join(': ');
 }

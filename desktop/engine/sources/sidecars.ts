@@ -6,7 +6,7 @@ import type { Note } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import { asksFor } from '@millrace/shared/download/signatures/own-key';
 import { signerOf } from '@millrace/shared/download/signatures/signers';
-import type { OwnKeys } from '../signatures/key-file.ts';
+import type { OwnKeys } from '../signatures/own-keys.ts';
 import type { Vouching } from '../signatures/vouching.ts';
 import type { Connections } from './connections.ts';
 import type { DownloadSource } from './download-source.ts';
