@@ -51,6 +51,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
     pair: async () => (await import('./commands/remote/devices.ts')).pairCommand,
     devices: async () => (await import('./commands/remote/devices.ts')).devicesCommand,
     resolvers: async () => (await import('./commands/resolvers/resolvers.ts')).resolversCommand,
+    keys: async () => (await import('./commands/keys/keys.ts')).keysCommand,
     after: async () => (await import('./commands/after/after.ts')).afterCommand,
     limit: async () => (await import('./commands/settings.ts')).limitCommand,
     schedule: async () => (await import('./commands/settings.ts')).scheduleCommand,

@@ -44,3 +44,25 @@ export async function startProgram(
   child.unref();
   return true;
 }
+
+/** Time in which a program that opens files says that it cannot, in milliseconds. */
+const OPENING_MS = 5000;
+
+/**
+ * Starts a program that outlives this process, and that opens a file.
+ *
+ * @returns why it did not; undefined if it ended well, or still runs after some seconds
+ */
+export async function openProblem([program = '', ...args]: readonly string[]): Promise<
+  string | undefined
+> {
+  const child = spawn(program, args, { detached: true, stdio: 'ignore' });
+  child.unref();
+  const ended = once(child, 'exit').then(
+    ([status]) => (status === 0 ? undefined : `${program} found no program for it (${status})`),
+    () => `${program} cannot be started`,
+  );
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(resolve, OPENING_MS, undefined);
+  return Promise.race([ended, late]).finally(() => clearTimeout(timer));
+}

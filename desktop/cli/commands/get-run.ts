@@ -12,6 +12,7 @@ import { Download, type DownloadEvent } from '../../engine/download/download.ts'
 import type { HouseEdges } from '../../engine/edges/house-edges.ts';
 import { withoutLogin } from '../../engine/net/credentials.ts';
 import { hasResolvers } from '../../engine/resolvers/resolver-file.ts';
+import { ownKeysIn } from '../../engine/signatures/own-keys.ts';
 import type { CliContext, CommonOptions, Report } from '../console/context.ts';
 import {
   type AskedRequest,
@@ -202,6 +203,7 @@ async function run(
   { exnode, resolved }: Parts,
 ): Promise<MillraceError | undefined> {
   const { signal } = context;
+  const ownKeys = ownKeysIn(context.state);
   const startedAt = performance.now();
   try {
     const onEvent = (event: DownloadEvent) => view.event(event, shown);
@@ -210,7 +212,7 @@ async function run(
     while (path === undefined) {
       const download = new Download(
         request,
-        { signal, onEvent, random: Math.random, makesFolder: true, house },
+        { signal, onEvent, ownKeys, random: Math.random, makesFolder: true, house },
         exnode,
       );
       const timer = setInterval(() => view.progress(download.progress()), view.intervalMs);

@@ -48,7 +48,7 @@ MILLRACE_STREAM_URL, where nobody else can read it.`,
         // Imported here: the other commands start faster without the engine.
         const { StreamRun } = await import('./stream-run.ts');
         const { engineDownload } = await import('../../engine/daemon/engine-download.ts');
-        return new StreamRun(context, report, options, engineDownload).run(text);
+        return new StreamRun(context, report, options, engineDownload(context.state)).run(text);
       }),
     );
 }

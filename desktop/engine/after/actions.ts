@@ -5,12 +5,12 @@ import { asMillraceError } from '@millrace/shared/base/errors';
 import type { AfterState, AfterStep } from '@millrace/shared/download/after/after';
 import type { CommandValues } from '@millrace/shared/download/after/command';
 import { isRunWhenOpened } from '@millrace/shared/download/after/opening';
-import { browserCommand, startProgram } from '../../local/browser.ts';
+import { browserCommand, openProblem } from '../../local/browser.ts';
 import { withoutLogin } from '../net/credentials.ts';
 import type { AfterSettings } from '../settings/after-settings.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import { extract } from './extract.ts';
-import { moveFile } from './move-file.ts';
+import { movedBefore, moveFile } from './move-file.ts';
 import { runCommand } from './run-command.ts';
 import { sendWebhook } from './send-webhook.ts';
 
@@ -41,8 +41,7 @@ export async function carryOut(step: AfterStep, context: ActionContext): Promise
     return await ACTIONS[step.action](step, path, context);
   } catch (thrown) {
     if (context.signal.aborted) throw thrown;
-    const error = asMillraceError(thrown);
-    return { state: 'failed', detail: [error.message, error.detail].filter(Boolean).join(': ') };
+    return { state: 'failed', detail: asMillraceError(thrown).message };
   }
 }
 
@@ -52,14 +51,17 @@ const ACTIONS: Readonly<
     (step: AfterStep, path: string, context: ActionContext) => Promise<ActionResult>
   >
 > = {
-  async move(step, path, { dir, signal }) {
-    const to = await moveFile(path, resolve(dir, step.with ?? ''), signal);
+  async move(step, path, { record, dir, signal }) {
+    const folder = resolve(dir, step.with ?? '');
+    const isAgain = (step.attempts ?? 0) > 0;
+    const moved = isAgain ? await movedBefore(path, folder, record, signal) : undefined;
+    const to = moved ?? (await moveFile(path, folder, signal));
     return { state: 'done', detail: to, path: to };
   },
   async extract(_, path, { record, signal }) {
     const extracted = await extract(path, record.gid, signal);
     if (extracted === undefined) return { state: 'skipped', detail: 'no archive' };
-    return { state: 'done', detail: extracted.folder };
+    return { state: 'done', detail: extracted };
   },
   async run(step, path, { record, settings, signal }) {
     const command = settings.commands.find(({ name }) => name === step.with);
@@ -74,10 +76,8 @@ const ACTIONS: Readonly<
     }
     const words = browserCommand(process.platform, process.env);
     if (words === undefined) return { state: 'failed', detail: 'there is no screen' };
-    const started = await startProgram([...words, path]);
-    return started
-      ? { state: 'done' }
-      : { state: 'failed', detail: `${words[0]} cannot be started` };
+    const problem = await openProblem([...words, path]);
+    return problem === undefined ? { state: 'done' } : { state: 'failed', detail: problem };
   },
   async webhook(_, path, { record, settings, now, signal }) {
     if (settings.webhook === undefined) return { state: 'failed', detail: 'no webhook is set up' };

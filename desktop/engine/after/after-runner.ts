@@ -1,6 +1,6 @@
 /**
  * Carries out the actions after downloads. Each step is stored before it begins and after it has ended,
- * so that none is carried out twice, whatever ends the daemon in between.
+ * so that no command runs twice, whatever ends the daemon in between.
  */
 
 import { dirname, relative } from 'node:path';
@@ -61,19 +61,19 @@ export class AfterRunner {
     return this.#running.size > 0 || this.#line.length > 0;
   }
 
-  /** Continues what the last daemon has left. Steps that it began are marked as interrupted. */
+  /** Continues what the last daemon has left. Steps that it began are repeated, or marked as interrupted. */
   start(): void {
     const { records } = this.#options;
     for (const record of records.store.afterOpen()) {
       const steps = afterRestart(record.after ?? []);
-      const ended = steps.some(({ state }) => state === 'interrupted');
+      const ended = steps.some((step) => step.action === 'extract' && step.state === 'interrupted');
       if (ended) void this.#cleanUp(record).catch(() => {});
       records.changeFinished(record, { after: steps });
       this.#take(record.gid);
     }
   }
 
-  /** Ends the actions under way; the next start finds them interrupted. */
+  /** Ends the actions under way; the next start finds them unfinished. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
@@ -7,10 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { AfterStep } from '@millrace/shared/download/after/after';
+import { type AfterStep, afterRestart } from '@millrace/shared/download/after/after';
 import { processState } from '../../local/process-state.ts';
 import { ManagerStage, MINUTE, T0 } from '../../testing/manager-stage.ts';
 import { changedAfter, NO_AFTER } from '../settings/after-settings.ts';
+import { movedBefore } from './move-file.ts';
 
 let stage: ManagerStage;
 beforeEach(() => {
@@ -198,6 +199,39 @@ test('no action is carried out twice: one that the end of the daemon interrupted
   stage.open();
   expect(states(await ended(gid))).toEqual(['move done', 'run interrupted', 'open skipped']);
   expect(await readFile(file, 'utf8')).toBe('ran\n');
+});
+
+test('moves and extractions that the end of the daemon interrupted are repeated, but not for ever', () => {
+  const running = (action: AfterStep['action'], attempts?: number): AfterStep => ({
+    ...{ action, state: 'running', attempts },
+  });
+  const actions = ['move', 'extract', 'run', 'open', 'webhook'] as const;
+  const after = afterRestart(actions.map((action) => running(action)));
+  expect(states(after)).toEqual([
+    ...['move waiting', 'extract waiting', 'run interrupted', 'open interrupted'],
+    'webhook waiting',
+  ]);
+  expect(states(afterRestart([running('extract', 2), running('webhook', 5)]))).toEqual([
+    ...['extract interrupted', 'webhook waiting'],
+  ]);
+});
+
+test('a move that was interrupted after its rename is found again by its digest, and no other file is', async () => {
+  const { signal } = new AbortController();
+  const path = join(stage.folder, 'x.bin');
+  const folder = join(stage.folder, 'sorted');
+  const bytes = Buffer.from('the file');
+  const hex = createHash('sha256').update(bytes).digest('hex');
+  const file = { length: bytes.length, digest: { algorithm: 'sha256', hex } } as const;
+  await mkdir(folder);
+  await writeFile(join(folder, 'x.bin'), 'not that');
+  expect(await movedBefore(path, folder, file, signal)).toBeUndefined();
+  await writeFile(join(folder, 'x.1.bin'), bytes);
+  // Between disks there is a copy for a moment.
+  await writeFile(path, bytes);
+  expect(await movedBefore(path, folder, file, signal)).toBe(join(folder, 'x.1.bin'));
+  expect(existsSync(path)).toBe(false);
+  expect(await movedBefore(path, folder, { ...file, digest: undefined }, signal)).toBeUndefined();
 });
 
 describe('the webhook', () => {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -7,7 +7,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { type Header, pack } from 'tar-stream';
 import { type Feed, unpackEntries } from '../archive/unpack.ts';
-import { type Extracted, extract } from './extract.ts';
+import { extract } from './extract.ts';
 
 const GID = '0123456789abcdef';
 const { signal } = new AbortController();
@@ -45,7 +45,7 @@ async function tarOf(...entries: readonly (Partial<Header> & { name: string })[]
   return buffer(packing as unknown as AsyncIterable<Uint8Array>);
 }
 
-async function extracted(name: string, bytes: Uint8Array): Promise<Extracted | undefined> {
+async function extracted(name: string, bytes: Uint8Array): Promise<string | undefined> {
   await writeFile(join(folder, name), bytes);
   return extract(join(folder, name), GID, signal);
 }
@@ -55,8 +55,8 @@ const textOf = (...path: string[]) => readFile(join(folder, ...path), 'utf8');
 test('an archive is extracted into a folder of its own, and a second one into another', async () => {
   await install('bsdtar', PRINT);
   const tar = await tarOf({ name: 'a/b.txt' }, { name: 'c.txt' });
-  expect(await extracted('set.zip', tar)).toEqual({ folder: join(folder, 'set'), files: 2 });
-  expect(await extracted('set.zip', tar)).toEqual({ folder: join(folder, 'set.1'), files: 2 });
+  expect(await extracted('set.zip', tar)).toBe(join(folder, 'set'));
+  expect(await extracted('set.zip', tar)).toBe(join(folder, 'set.1'));
   expect(await textOf('set', 'a', 'b.txt')).toBe('a/b.txt');
   expect(await textOf('set.1', 'c.txt')).toBe('c.txt');
   expect((await readdir(folder)).sort()).toEqual(['set', 'set.1', 'set.zip']);
@@ -89,6 +89,53 @@ test.each([
   }
   expect(await readdir(root)).toEqual(['downloads', 'programs']);
   expect(existsSync('/tmp/millrace-out.txt')).toBe(false);
+});
+
+const inFolder = (path: string) => join(folder, path);
+
+test('links inside of an archive are made, and none of them leads to what lies beside its folder', async () => {
+  await mkdir(join(folder, 'secret'));
+  const links = (target: string) =>
+    tarOf(
+      { name: 'set-1/src', type: 'directory' },
+      { name: 'set-1/src/a.txt' },
+      { name: 'set-1/src/link', type: 'symlink', linkname: target },
+      { name: 'set-1/hard', type: 'link', linkname: 'set-1/src/a.txt' },
+    );
+  await extracted('set.tar', await links('../src/a.txt'));
+  expect(await readlink(inFolder('set/src/link'))).toBe('../src/a.txt');
+  expect(await textOf('set', 'src', 'link')).toBe('set-1/src/a.txt');
+  expect((await stat(inFolder('set/hard'))).ino).toBe((await stat(inFolder('set/src/a.txt'))).ino);
+  // Without the folder set-1, this link would lead out.
+  await extracted('two.tar', await links('../../secret'));
+  expect(await readdir(inFolder('two'))).toEqual(['set-1']);
+  await expect(extracted('three.tar', await links('../../../secret'))).rejects.toMatchObject({
+    detail: expect.stringContaining('leads out'),
+  });
+  expect((await readdir(folder)).sort()).toEqual([
+    ...['secret', 'set', 'set.tar', 'three.tar', 'two', 'two.tar'],
+  ]);
+});
+
+test('names of sources that other systems do not have are extracted where they are names', async () => {
+  const names = ['xt_MARK.h', 'xt_mark.h', 'aux.c', 'dev\\x2da.mount', 'end.'];
+  await extracted('linux.tar', await tarOf(...names.map((name) => ({ name: `linux/${name}` }))));
+  expect((await readdir(inFolder('linux'))).sort()).toEqual(names.sort());
+});
+
+test('an extraction that a crash ended after its last step is not carried out twice', async () => {
+  const tar = await tarOf({ name: 'a.txt' });
+  await extracted('set.tar', tar);
+  const stage = inFolder(`.${GID}.millrace-unpack`);
+  await mkdir(stage);
+  const note = { from: join(stage, 'content'), folder: inFolder('set') };
+  await writeFile(join(stage, 'placing'), JSON.stringify(note));
+  expect(await extracted('set.tar', tar)).toBe(inFolder('set'));
+  expect((await readdir(folder)).sort()).toEqual(['set', 'set.tar']);
+  // With its content still there, it had not come so far.
+  await mkdir(note.from, { recursive: true });
+  await writeFile(join(stage, 'placing'), JSON.stringify(note));
+  expect(await extracted('set.tar', tar)).toBe(inFolder('set.1'));
 });
 
 test('an archive whose program says that it is damaged leaves nothing, and the reason is told', async () => {

@@ -1,11 +1,11 @@
 /**
  * Extracts an archive into a folder of its own beside it. bsdtar or 7-Zip only decode: they write
- * nothing to the disk. Our own reader writes what they print, and refuses paths that lead out, links,
- * and more than the bounds.
+ * nothing to the disk. Our own reader writes what they print, and refuses paths and links that lead out,
+ * special files, and more than the bounds.
  */
 
-import { createReadStream } from 'node:fs';
-import { lstat, mkdir, rm } from 'node:fs/promises';
+import { createReadStream, existsSync } from 'node:fs';
+import { lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
@@ -13,6 +13,7 @@ import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import {
   archiveStem,
   extractedBound,
+  isTar,
   MAX_EXTRACTED_MEMBERS,
 } from '@millrace/shared/download/after/archive-name';
 import { readEntries } from '../archive/tar-entries.ts';
@@ -20,7 +21,7 @@ import { type Feed, unpackEntries } from '../archive/unpack.ts';
 import { numberedPath } from '../files/numbered-path.ts';
 import { decoded } from './decoder.ts';
 import { findProgram } from './programs.ts';
-import { readSevenZip } from './seven-zip.ts';
+import { decodedBy, readSevenZip } from './seven-zip.ts';
 
 const MAX_NUMBER = 9999;
 const READ_BYTES = 1024 * 1024;
@@ -28,17 +29,15 @@ const READ_BYTES = 1024 * 1024;
 const BSDTAR = process.platform === 'linux' ? ['bsdtar'] : ['bsdtar', 'tar'];
 const SEVEN_ZIP = ['7zz', '7z', '7za'];
 
-export interface Extracted {
-  readonly folder: string;
-  readonly files: number;
-}
+/** Name of the note in the temporary folder that says which folder takes which place. */
+const NOTE = 'placing';
 
 /**
- * Extracts an archive.
+ * Extracts an archive, unless an earlier run has done so and was ended before it could say so.
  *
  * @param path of the archive, absolute
- * @param gid names the temporary folder, so that a later run can delete what a crash has left
- * @returns undefined if the name is not that of an archive
+ * @param gid names the temporary folder, so that a later run finds what a crash has left
+ * @returns the new folder; undefined if the name is not that of an archive
  * @throws MillraceError `bad-archive`, also if no program can read it; `interrupted`; those of the disk.
  *   Nothing is left then
  */
@@ -46,29 +45,42 @@ export async function extract(
   path: string,
   gid: string,
   signal: AbortSignal,
-): Promise<Extracted | undefined> {
+): Promise<string | undefined> {
   const stem = archiveStem(basename(path));
   if (stem === undefined) return undefined;
+  const placed = await placedBefore(stageOf(path, gid));
+  await removeStage(path, gid);
+  if (placed !== undefined) return placed;
   const maxBytes = extractedBound((await lstat(path)).size);
   const feed = await feedOf(path, maxBytes, signal);
   for (let number = 0; number <= MAX_NUMBER; number++) {
     const folder = numberedPath(join(dirname(path), stem), number);
+    const made = stageOf(path, gid);
     const stage = async () => {
-      await removeStage(path, gid);
-      const made = stageOf(path, gid);
       await mkdir(made, { mode: 0o700 });
       return made;
     };
+    const onPlace = (from: string) => writeFile(join(made, NOTE), JSON.stringify({ from, folder }));
     const bounds = { maxBytes, maxMembers: MAX_EXTRACTED_MEMBERS };
     try {
-      const asked = { feed, path, folder, stage, overwrites: false, ...bounds };
-      const { files } = await unpackEntries(asked, signal);
-      return { folder, files };
+      const asked = { feed, path, folder, stage, onPlace, overwrites: false, local: true };
+      await unpackEntries({ ...asked, ...bounds }, signal);
+      return folder;
     } catch (error) {
       if (!isMillraceError(error, 'file-exists')) throw error;
     }
   }
   throw new MillraceError('file-exists', join(dirname(path), stem));
+}
+
+/** Returns the folder that an earlier run has made; undefined if it did not come so far. */
+async function placedBefore(stage: string): Promise<string | undefined> {
+  try {
+    const { from, folder } = JSON.parse(await readFile(join(stage, NOTE), 'utf8'));
+    return !existsSync(from) && existsSync(folder) ? folder : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Deletes what an extraction left that a crash has ended. */
@@ -95,13 +107,17 @@ async function feedOf(path: string, maxBytes: number, signal: AbortSignal): Prom
     // An archive as an operand with "@": its entries are written as a tar to standard output.
     const args = [bsdtar, '-c', '-f', '-', '--format=pax', `@${path}`];
     return async (take) => {
+      await readEntries(decoded(args, signal), take, signal);
       // That way bsdtar does not tell of wrong checksums. It does so when it extracts.
       await drained(decoded([bsdtar, '-x', '-O', '-f', path], signal), maxBytes);
-      await readEntries(decoded(args, signal), take, signal);
     };
   }
   const sevenZip = await findProgram(SEVEN_ZIP);
-  if (sevenZip !== undefined) return (take) => readSevenZip(sevenZip, path, take, signal);
+  if (sevenZip !== undefined) {
+    // It would print the tar as the only file of a compressed one.
+    if (isTar(path)) return (take) => readEntries(decodedBy(sevenZip, path, signal), take, signal);
+    return (take) => readSevenZip(sevenZip, path, take, signal);
+  }
   throw new MillraceError('bad-archive', 'neither bsdtar nor 7-Zip is installed');
 }
 

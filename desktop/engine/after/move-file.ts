@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
 import { copyFile, lstat, open, rm, utimes } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import type { Digest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { syncFolder } from '@millrace/shared/node/files/replace-file';
 import { fileError } from '../files/file-error.ts';
@@ -22,9 +23,11 @@ const MAX_NUMBER = 9999;
  */
 export async function moveFile(path: string, folder: string, signal: AbortSignal): Promise<string> {
   if (dirname(path) === folder) return path;
+  const there = await lstat(path).catch((error) => {
+    throw fileError(error, path);
+  });
+  if (!there.isFile()) throw new MillraceError('file-changed', `${path} is not a plain file`);
   try {
-    if (!(await lstat(path)).isFile())
-      throw new MillraceError('file-changed', `${path} is not a plain file`);
     await makeFolder(folder);
     const moved = await renamed(path, path, folder).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EXDEV') throw error;
@@ -33,8 +36,35 @@ export async function moveFile(path: string, folder: string, signal: AbortSignal
     await syncFolder(folder);
     return moved;
   } catch (error) {
-    throw fileError(error, path);
+    throw fileError(error, folder);
   }
+}
+
+/**
+ * Finds the file that an interrupted move has brought to the folder, by its digest, and deletes the old
+ * one, if that is still there.
+ *
+ * @returns its path; undefined if there is no such file
+ */
+export async function movedBefore(
+  path: string,
+  folder: string,
+  { length, digest }: { readonly length?: number | undefined; readonly digest: Digest | undefined },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const wanted = join(folder, basename(path));
+  if (wanted === path) return undefined;
+  for (let number = 0; number <= MAX_NUMBER; number++) {
+    const to = numberedPath(wanted, number);
+    const there = await lstat(to).catch(() => undefined);
+    if (there === undefined) return undefined;
+    if (digest === undefined || !there.isFile() || there.size !== length) continue;
+    const { algorithm, hex } = digest;
+    if ((await digestOf(to, signal, algorithm)) !== hex) continue;
+    await rm(path, { force: true });
+    return to;
+  }
+  return undefined;
 }
 
 /** Gives a file the first free name in the folder. @param named path whose name it gets */
@@ -71,8 +101,8 @@ async function copied(path: string, folder: string, signal: AbortSignal): Promis
   }
 }
 
-async function digestOf(path: string, signal: AbortSignal): Promise<string> {
-  const hash = createHash('sha256');
+async function digestOf(path: string, signal: AbortSignal, algorithm = 'sha256'): Promise<string> {
+  const hash = createHash(algorithm);
   for await (const piece of createReadStream(path, { highWaterMark: 2 ** 20 })) {
     if (signal.aborted) throw new MillraceError('interrupted');
     hash.update(piece as Buffer);

@@ -3,6 +3,7 @@
  * the other; sizes and checksums of the list say where each ends and whether it is right.
  */
 
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { crc32 } from 'node:zlib';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -12,6 +13,11 @@ import { decoded } from './decoder.ts';
 
 /** Longest list of entries, characters. */
 const MAX_LIST_CHARS = 128 * 2 ** 20;
+
+/** Longest target of a symbolic link: that of Linux. */
+const MAX_TARGET_BYTES = 4096;
+/** Types of entries by the first letter of their mode. */
+const TYPES: Readonly<Record<string, string>> = { '-': 'file', d: 'directory', l: 'symlink' };
 
 interface Listed extends TarEntry {
   readonly crc: number | undefined;
@@ -35,17 +41,40 @@ export async function readSevenZip(
   );
   if (list.length > MAX_LIST_CHARS) throw damaged('its list of entries is too long');
   const entries = readList(list);
-  for (const entry of entries) if (entry.type !== 'file') await take(entry, nothing());
-  const contents = decoded([program, 'x', '-so', '-p', '-sccUTF-8', '--', path], signal);
+  for (const entry of entries) if (!isPrinted(entry)) await take(entry, nothing());
+  const contents = decodedBy(program, path, signal);
   try {
     const pieces = new Pieces(contents);
-    for (const entry of entries) {
-      if (entry.type === 'file') await take(entry, pieces.next(entry));
+    for (const entry of entries.filter(isPrinted)) {
+      const content = pieces.next(entry);
+      if (entry.type === 'file') await take(entry, content);
+      else await take({ ...entry, size: 0, target: await targetOf(content) }, nothing());
     }
     await pieces.end();
   } finally {
     contents.destroy();
   }
+}
+
+/** Returns what 7-Zip prints of all files. */
+export function decodedBy(program: string, path: string, signal: AbortSignal): Readable {
+  return decoded([program, 'x', '-so', '-p', '-sccUTF-8', '--', path], signal);
+}
+
+/** Returns true if 7-Zip prints the entry among the contents: it does so with the targets of links. */
+function isPrinted({ type }: Listed): boolean {
+  return type === 'file' || type === 'symlink';
+}
+
+async function targetOf(content: AsyncIterable<Uint8Array>): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of content) {
+    bytes += piece.length;
+    if (bytes > MAX_TARGET_BYTES) throw damaged('the target of a link is too long');
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
 }
 
 /** Reads the list: blocks of `Name = value` lines. */
@@ -60,13 +89,16 @@ function readList(list: string): Listed[] {
       const attributes = field('Attributes') ?? '';
       const mode = field('Mode') ?? attributes.split(' ').at(-1) ?? '';
       const isFolder = field('Folder') === '+' || /^D/.test(attributes) || mode.startsWith('d');
-      const isLink = Boolean(field('Symbolic Link') || field('Hard Link')) || mode.startsWith('l');
+      const hard = field('Hard Link') || undefined;
+      // Archives of Windows tell no mode.
+      const kind = /^[a-z][r-][w-]/.test(mode) ? mode[0] : field('Symbolic Link') ? 'l' : '-';
       const crc = field('CRC');
       if (!isFolder && !Number.isSafeInteger(size))
         throw damaged('the length of a file is not known');
       return {
         name: (field('Path') ?? '').replaceAll('\\', '/'),
-        type: isLink ? 'symlink' : isFolder ? 'directory' : 'file',
+        type: hard ? 'link' : isFolder ? 'directory' : (TYPES[kind ?? ''] ?? 'special'),
+        target: hard,
         size: isFolder ? 0 : size,
         mode: mode[3] === 'x' ? 0o755 : 0o644,
         mtimeMs: Date.parse(`${field('Modified') ?? ''}`.replace(' ', 'T')) || 0,

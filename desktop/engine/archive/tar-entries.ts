@@ -21,6 +21,8 @@ export interface TarEntry {
   readonly mode: number;
   /** Unix milliseconds. */
   readonly mtimeMs: number;
+  /** Target of a link; of a hard one, the path of another entry. */
+  readonly target?: string | undefined;
   /** Records of its pax header. */
   readonly pax: Readonly<Record<string, string>>;
 }
@@ -48,12 +50,13 @@ export async function readEntries(
     signal.throwIfAborted();
     pieces.pipe(reader as unknown as NodeJS.WritableStream);
     for await (const entry of reader) {
-      const { name, type, size = 0, mode = 0, mtime, pax } = entry.header as Header;
+      const { name, type, size = 0, mode = 0, mtime, linkname, pax } = entry.header as Header;
       // The library accepts sizes that are not a number of bytes, and then waits for ever.
       if (!Number.isSafeInteger(size) || size < 0) throw new Error(`an entry of ${size} bytes`);
       bounded.entry(size);
       const mtimeMs = mtime?.getTime() ?? 0;
-      const own = { name, type: type ?? '', size, mode, mtimeMs, pax: pax ?? {} };
+      const target = linkname ?? undefined;
+      const own = { name, type: type ?? '', size, mode, mtimeMs, target, pax: pax ?? {} };
       await onEntry(own, entry as unknown as AsyncIterable<Buffer>);
       entry.resume();
     }
@@ -75,6 +78,7 @@ interface Header {
   readonly size?: number | undefined;
   readonly mode?: number | undefined;
   readonly mtime?: Date | undefined;
+  readonly linkname?: string | null | undefined;
   readonly pax?: Record<string, string> | null | undefined;
 }
 

@@ -9,8 +9,14 @@ import { lstat, mkdir, mkdtemp, open, readdir, rename, rm, utimes } from 'node:f
 import { basename, dirname, join } from 'node:path';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { MAX_ARCHIVE_MEMBERS } from '@millrace/shared/base/limits';
-import { foldersAbove, PathClashes, pathFault } from '@millrace/shared/sync/sync-path';
+import {
+  foldersAbove,
+  localPathFault,
+  PathClashes,
+  pathFault,
+} from '@millrace/shared/sync/sync-path';
 import { fileError } from '../files/file-error.ts';
+import { linkFile, makeLinks } from './archive-links.ts';
 import { syncFiles, syncFolders } from './sync-files.ts';
 import { readEntries, type TarEntry } from './tar-entries.ts';
 
@@ -65,10 +71,17 @@ export interface Unpackable {
   /** Makes an empty folder on the same disk, which is deleted at the end, and returns its path. */
   readonly stage: () => Promise<string>;
   readonly overwrites: boolean;
+  /** Called before the content is moved to its place. @param made path of the content */
+  readonly onPlace?: (made: string) => Promise<void>;
   /** Most bytes of all files together; default: no bound. */
   readonly maxBytes?: number;
   /** Most files and folders; default: `MAX_ARCHIVE_MEMBERS`. */
   readonly maxMembers?: number;
+  /**
+   * True for an archive of any kind that is only used here: links that stay inside are made, and names
+   * count that other systems do not have. Windows lets few users make links, so they are refused there.
+   */
+  readonly local?: boolean;
 }
 
 /**
@@ -77,7 +90,7 @@ export interface Unpackable {
  * @throws MillraceError as `unpack`, also `bad-archive` beyond the bounds; errors of the feed
  */
 export async function unpackEntries(
-  { feed, path, folder, stage: makeStage, overwrites, ...bounds }: Unpackable,
+  { feed, path, folder, stage: makeStage, overwrites, onPlace, ...bounds }: Unpackable,
   signal: AbortSignal,
 ): Promise<Unpacked> {
   try {
@@ -86,20 +99,19 @@ export async function unpackEntries(
     try {
       const content = join(stage, 'content');
       await mkdir(content);
-      const { files, folders } = await new Unpacking(content, bounds).run(feed);
+      const { files, folders, links, only } = await new Unpacking(content, bounds).run(feed);
       await syncFiles(
         files.map((file) => join(content, file)),
         signal,
       );
-      const [only, ...others] = await readdir(content, { withFileTypes: true });
-      const isOne = only?.isDirectory() === true && others.length === 0;
-      const from = isOne ? join(content, only.name) : content;
-      await place(from, folder, overwrites, signal);
+      const made = join(content, only);
+      await onPlace?.(made);
+      await place(made, folder, overwrites, signal);
       // The only folder of a tar has the name of the tar by now.
-      const made = folders.map((path) => (isOne ? path.slice(only.name.length) : path));
-      const own = made.map((path) => join(folder, path));
+      const own = folders.map((path) => join(folder, path.slice(only.length)));
       await syncFolders([...own, folder, dirname(folder)], signal);
-      return { folder, files: files.length, folders: isOne ? folders.length : folders.length + 1 };
+      const others = only === '' ? 1 : 0;
+      return { folder, files: files.length + links, folders: folders.length + others };
     } finally {
       await rm(stage, { recursive: true, force: true });
     }
@@ -111,57 +123,115 @@ export async function unpackEntries(
   }
 }
 
+interface Contents {
+  /** Paths below the root. */
+  readonly files: readonly string[];
+  readonly folders: readonly string[];
+  /** Number of symbolic links. */
+  readonly links: number;
+  /** The folder that all the others are in, if no link leads out of it; else empty. */
+  readonly only: string;
+}
+
 class Unpacking {
   readonly #root: string;
   readonly #maxBytes: number;
   readonly #maxMembers: number;
+  readonly #isLocal: boolean;
+  readonly #makesLinks: boolean;
   #bytes = 0;
-  readonly #clashes = new PathClashes();
+  readonly #clashes: PathClashes;
   /** Times of folders, which change with what is put into them. */
   readonly #folders = new Map<string, number | undefined>();
-  readonly #files: string[] = [];
+  readonly #files = new Set<string>();
+  /** Symbolic links with their targets: made last, so that no file is written through one. */
+  readonly #links = new Map<string, string>();
 
-  constructor(root: string, { maxBytes, maxMembers }: Pick<Unpackable, 'maxBytes' | 'maxMembers'>) {
+  constructor(
+    root: string,
+    { maxBytes, maxMembers, local = false }: Pick<Unpackable, 'maxBytes' | 'maxMembers' | 'local'>,
+  ) {
     this.#root = root;
     this.#maxBytes = maxBytes ?? Number.POSITIVE_INFINITY;
     this.#maxMembers = maxMembers ?? MAX_ARCHIVE_MEMBERS;
+    this.#isLocal = local;
+    this.#makesLinks = local && process.platform !== 'win32';
+    // The disk itself says which names it takes for the same.
+    this.#clashes = this.#makesLinks ? new PathClashes((path) => path) : new PathClashes();
   }
 
-  /** @returns paths below the root */
-  async run(feed: Feed): Promise<{ readonly files: string[]; readonly folders: string[] }> {
+  async run(feed: Feed): Promise<Contents> {
     await feed((entry, content) => this.#take(entry, content));
+    const found = { folders: this.#folders, links: this.#links };
+    const only = await makeLinks(this.#root, this.#onlyFolder(), found);
     for (const [folder, mtimeMs] of this.#folders) {
       if (mtimeMs === undefined) continue;
       await utimes(join(this.#root, folder), mtimeMs / 1000, mtimeMs / 1000);
     }
-    return { files: this.#files, folders: [...this.#folders.keys()] };
+    const [files, folders] = [[...this.#files], [...this.#folders.keys()]];
+    return { files, folders, links: this.#links.size, only };
+  }
+
+  #onlyFolder(): string {
+    const tops = new Set<string>();
+    for (const paths of [this.#files, this.#links.keys(), this.#folders.keys()]) {
+      for (const path of paths) tops.add(path.split('/', 1)[0] as string);
+    }
+    const [top = ''] = tops;
+    return tops.size === 1 && this.#folders.has(top) ? top : '';
   }
 
   async #take(entry: TarEntry, content: AsyncIterable<Uint8Array>): Promise<void> {
     const isFolder = entry.type === 'directory';
-    if (!isFolder && entry.type !== 'file') throw refused(entry, 'it is a link or a special file');
+    const isLink = this.#makesLinks && (entry.type === 'symlink' || entry.type === 'link');
+    if (!(isFolder || isLink) && entry.type !== 'file') {
+      throw refused(entry, 'it is a link or a special file');
+    }
     if (Object.keys(entry.pax).some((key) => key.startsWith('GNU.sparse.'))) {
       throw refused(entry, 'it is a file with holes');
     }
+    this.#check(entry, entry.size);
+    // The content of a folder or link is skipped, but its reading takes time.
+    if (entry.type !== 'file') this.#count(entry, entry.size);
     // "tar -C FOLDER ." writes paths so.
-    const path = entry.name.replace(/^(?:\.\/)+/, '').replace(isFolder ? /\/$/ : /$^/, '');
+    const path = plain(entry.name).replace(isFolder ? /\/$/ : /$^/, '');
     if (isFolder && (path === '' || path === '.')) return;
+    const isWindows = process.platform === 'win32';
     const fault =
-      pathFault(path, process.platform === 'win32') ??
+      (this.#isLocal ? localPathFault(path, isWindows) : pathFault(path, isWindows)) ??
       (isFolder ? this.#clashes.addFolder(path) : this.#clashes.addFile(path));
     if (fault !== undefined) throw refused(entry, fault);
-    for (const above of foldersAbove(path)) await this.#makeFolder(above);
-    const mtimeMs = timeOf(entry);
-    if (isFolder) {
-      await this.#makeFolder(path);
-      this.#folders.set(path, mtimeMs);
-    } else {
-      await this.#write(entry, path, mtimeMs, content);
-      this.#files.push(path);
+    try {
+      for (const above of foldersAbove(path)) await this.#makeFolder(above);
+      await this.#make(entry, path, content);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      throw refused(entry, 'this disk takes its name for that of another');
     }
-    if (this.#files.length + this.#folders.size > this.#maxMembers) {
+    if (this.#files.size + this.#links.size + this.#folders.size > this.#maxMembers) {
       throw refused(entry, `more than ${this.#maxMembers} files and folders are too many`);
     }
+  }
+
+  async #make(entry: TarEntry, path: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+    const { type, target = '' } = entry;
+    const mtimeMs = timeOf(entry);
+    if (type === 'directory') {
+      await this.#makeFolder(path);
+      this.#folders.set(path, mtimeMs);
+    } else if (type === 'symlink') {
+      this.#links.set(path, target);
+    } else {
+      if (type === 'link') await this.#linkFile(entry, path, plain(target));
+      else await this.#write(entry, path, mtimeMs, content);
+      this.#files.add(path);
+    }
+  }
+
+  async #linkFile(entry: TarEntry, path: string, target: string): Promise<void> {
+    if (!this.#files.has(target)) throw refused(entry, 'it is a link to no file before it');
+    const copied = await linkFile(join(this.#root, target), join(this.#root, path));
+    this.#count(entry, copied);
   }
 
   async #makeFolder(path: string): Promise<void> {
@@ -180,10 +250,7 @@ class Unpacking {
     const file = await open(join(this.#root, path), 'wx', executable ? 0o777 : 0o666);
     try {
       for await (const piece of content) {
-        this.#bytes += piece.length;
-        if (this.#bytes > this.#maxBytes) {
-          throw refused(entry, `more than ${this.#maxBytes} bytes are too many`);
-        }
+        this.#count(entry, piece.length);
         await file.writeFile(piece);
       }
       await file.utimes(mtimeMs / 1000, mtimeMs / 1000);
@@ -191,6 +258,21 @@ class Unpacking {
       await file.close();
     }
   }
+
+  #count(entry: TarEntry, bytes: number): void {
+    this.#check(entry, bytes);
+    this.#bytes += bytes;
+  }
+
+  /** @throws MillraceError `bad-archive` if so many more bytes are too many */
+  #check(entry: TarEntry, bytes: number): void {
+    if (this.#bytes + bytes <= this.#maxBytes) return;
+    throw refused(entry, `more than ${this.#maxBytes} bytes are too many`);
+  }
+}
+
+function plain(path: string): string {
+  return path.replace(/^(?:\.\/)+/, '');
 }
 
 /** Returns Unix milliseconds. The tar's own field cannot tell times before 1970. */

@@ -128,7 +128,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     house: () => house.house,
     hosts: new HostMemory(new HostStore(db, tell), now),
     rate,
-    createDownload: options.createDownload ?? engineDownload,
+    createDownload: options.createDownload ?? engineDownload(state),
     resolvers: new Resolvers(state),
     dir: options.dir,
     now,

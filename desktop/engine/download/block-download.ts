@@ -133,7 +133,7 @@ export class BlockDownload {
       this.#isOpen = true;
       if (version.digests.length > 0) connections.trustDigest();
       this.#gatekeeper.start();
-      const { random } = context;
+      const { random, ownKeys } = context;
       const name = basename(file.path);
       const vouching = await vouchingFor({
         request,
@@ -141,6 +141,7 @@ export class BlockDownload {
         source: first.source,
         name,
         random,
+        ownKeys,
         signal: this.#signal,
         onNote: report.noteOnce,
       });

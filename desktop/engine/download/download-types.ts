@@ -7,6 +7,7 @@ import type { SourceStatus } from '@millrace/shared/bridge/rpc/detail-api';
 import type { Vouch } from '@millrace/shared/download/signatures/verdict';
 import type { House } from '../edges/house-edges.ts';
 import type { EdgeMemory } from '../edges/nearest-first.ts';
+import type { OwnKeys } from '../signatures/own-keys.ts';
 import type { HostLimits } from '../sources/source-set.ts';
 import type { RateLimit } from './rate-limit.ts';
 
@@ -23,6 +24,8 @@ export interface DownloadContext {
   readonly hostLimits?: HostLimits;
   /** Edges on the local network, while the user wants them to be used; see `request.house`. */
   readonly house?: House | undefined;
+  /** Keys that the user trusts; undefined: only those of the request and those that come with Millrace. */
+  readonly ownKeys?: OwnKeys;
   /** Round trips to edges that earlier downloads of the process have measured. */
   readonly edges?: EdgeMemory;
   /**

@@ -48,10 +48,10 @@ async function checkWhole(
 ): Promise<Checked> {
   const { digests, pieces } = request;
   const { source, opened } = first;
-  const { random, signal } = context;
+  const { random, ownKeys, signal } = context;
   const name = basename(file.path);
   const onNote = report.noteOnce;
-  const own = { request, connections, source, name, random, signal, onNote };
+  const own = { request, connections, source, name, random, ownKeys, signal, onNote };
   const vouching = await vouchingFor(own);
   const found = await lookBeside(vouching, onNote, signal);
   const check = new FileCheck(

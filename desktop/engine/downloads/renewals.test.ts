@@ -78,6 +78,15 @@ describe('an added link', () => {
     expect(got.every(({ cookie }) => cookie === 'new=1')).toBe(true);
   });
 
+  test('that names no file continues a failed download of its host if the bytes are the same', async () => {
+    const gid = await failed({ urls: [link('denied', 'dl/1111')] });
+    const wrong = await add({ urls: [link('wrong', 'dl/2222')] });
+    // No word of the comparison: nothing but the host was alike.
+    expect([wrong.renewed, wrong.apart]).toEqual([false, undefined]);
+    const right = await add({ urls: [link('right', 'dl/3333')] });
+    expect(right).toMatchObject({ renewed: true, record: { gid } });
+  });
+
   test('of a paused download starts it, unless it is to be added paused', async () => {
     const { gid, run } = await daemon.run('a', { file: 'a.bin' });
     run.storedBytes = HELD;

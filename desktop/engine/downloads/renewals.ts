@@ -10,6 +10,8 @@ import { noteOf } from '@millrace/shared/base/notes';
 import {
   byLikelihood,
   type EarlierDownload,
+  isNamedAlike,
+  isUnnamed,
   type NewLink,
   nameKey,
   renewalOf,
@@ -92,6 +94,9 @@ export class Renewals {
           : asMillraceError(error).message;
       });
       if (why === undefined) return { kind: 'renews', gid: record.gid };
+      // A link without a name was compared on the chance alone.
+      const link = linkOf(asked, this.#options.additions.draft(asked).request.urls[0] as string);
+      if (!isNamedAlike(earlierOf(record), link)) continue;
       apart ??= { kind: 'apart', gid: record.gid, name: record.name, why };
     }
     return apart;
@@ -152,17 +157,21 @@ export class Renewals {
     const [url] = this.#draft(asked)?.request.urls ?? [];
     if (url === undefined || !mayRenew(asked)) return [];
     const link = linkOf(asked, url);
-    const failed = records.store.history(
-      { states: ['error'], text: stemOf(link.name ?? nameFromUrl(url)) },
-      { offset: 0, limit: MAX_FAILED },
-    );
+    const text = stemOf(link.name ?? nameFromUrl(url));
+    const texts = isUnnamed(link) ? [text, new URL(url).hostname] : [text];
+    const failed = new Map<string, DownloadRecord>();
+    for (const text of texts) {
+      const page = { offset: 0, limit: MAX_FAILED };
+      const { records: some } = records.store.history({ states: ['error'], text }, page);
+      for (const record of some) failed.set(record.gid, record);
+    }
     const isAlike = (record: DownloadRecord) => {
       const { exnode, overwrite, dir: folder } = record.request;
       if (exnode !== undefined || overwrite) return false;
       if (asked.dir !== undefined && resolve(dir(), asked.dir) !== folder) return false;
       return renewalOf(earlierOf(record), link) !== 'no';
     };
-    const found = [...records.unfinished(), ...failed.records].filter(isAlike);
+    const found = [...records.unfinished(), ...failed.values()].filter(isAlike);
     const facts = found.map((record) => ({ ...earlierOf(record), record }));
     return byLikelihood(facts, url).map(({ record }) => record);
   }

@@ -3,7 +3,6 @@
  * daemon, and no RPC method can change them.
  */
 
-import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { isLinkPattern } from '@millrace/shared/download/resolve/link-pattern';
@@ -13,17 +12,15 @@ import {
   MAX_RESOLVERS,
   RESOLVER_SECONDS,
 } from '@millrace/shared/download/resolve/resolved';
-import { fileWords } from '@millrace/shared/node/files/file-words';
 import { replaceFile } from '@millrace/shared/node/files/replace-file';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import { makeStateFolder } from '../../local/daemon-address.ts';
+import { readOwnJson, zodFault } from '../files/own-json.ts';
 import { resolverFile } from './resolver-file.ts';
 
 const MAX_ARGS = 64;
 const MAX_ARG_CHARS = 4096;
-/** Bits of a mode that let others write. */
-const OTHERS_WRITE = 0o022;
 
 const resolver = z.strictObject({
   name: z
@@ -75,21 +72,7 @@ export const YT_DLP: Resolver = {
  * @throws MillraceError `state-unusable` if the file cannot be used, or others may write to it
  */
 export async function readResolvers(state: string): Promise<readonly Resolver[]> {
-  const path = resolverFile(state);
-  let value: unknown;
-  try {
-    const text = await readFile(path, 'utf8');
-    if (process.platform !== 'win32' && ((await stat(path)).mode & OTHERS_WRITE) !== 0) {
-      throw new Error('others may write to it');
-    }
-    value = JSON.parse(text);
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw new MillraceError('state-unusable', `${path}: ${fileWords(cause)}`, { cause });
-  }
-  const read = tryRead(file, value);
-  if (read.success) return read.data.resolvers;
-  throw new MillraceError('state-unusable', `${path}: ${faultOf(read.error)}`);
+  return (await readOwnJson(resolverFile(state), file))?.resolvers ?? [];
 }
 
 /**
@@ -99,7 +82,7 @@ export async function readResolvers(state: string): Promise<readonly Resolver[]>
  */
 export async function setResolver(state: string, given: Resolver): Promise<void> {
   const read = tryRead(resolver, given);
-  if (!read.success) throw new MillraceError('bad-option', faultOf(read.error));
+  if (!read.success) throw new MillraceError('bad-option', zodFault(read.error));
   const others = (await readResolvers(state)).filter(({ name }) => name !== given.name);
   if (others.length >= MAX_RESOLVERS) {
     throw new MillraceError('bad-option', `there are ${MAX_RESOLVERS} resolvers already`);
@@ -145,9 +128,4 @@ export function noResolver(name: string): string {
 async function write(state: string, resolvers: readonly Resolver[]): Promise<void> {
   await makeStateFolder(state);
   await replaceFile(resolverFile(state), `${JSON.stringify({ resolvers }, null, 2)}\n`);
-}
-
-function faultOf({ issues }: z.ZodError): string {
-  const [issue] = issues;
-  return [issue?.path.join('.'), issue?.message].filter(Boolean).join(': ');
 }

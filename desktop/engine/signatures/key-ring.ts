@@ -6,6 +6,7 @@ import {
   type MinisignKey,
   parseMinisignKey,
 } from '@millrace/shared/download/signatures/minisign';
+import type { OwnKey } from '@millrace/shared/download/signatures/own-key';
 import { SIGNERS, type Signer } from '@millrace/shared/download/signatures/signers';
 import { judge, type Outcome } from '@millrace/shared/download/signatures/verdict';
 import type { OpenpgpKey } from './openpgp-check.ts';
@@ -24,11 +25,17 @@ export class KeyRing {
    * @param texts the user's keys: OpenPGP's armored or in base64, or minisign's
    * @param signer the one that the file belongs to: only its shipped keys count; undefined: those
    *   of all do
+   * @param own keys of the user's list, each with the name that it vouches by
    * @throws MillraceError `bad-option` for a text that is not a public key
    */
-  static async open(texts: readonly string[], signer: Signer | undefined): Promise<KeyRing> {
+  static async open(
+    texts: readonly string[],
+    signer: Signer | undefined,
+    own: readonly OwnKey[] = [],
+  ): Promise<KeyRing> {
     const ring = new KeyRing();
-    for (const text of texts) await ring.#add(text);
+    for (const text of texts) await ring.#add(text, undefined);
+    for (const { text, name } of own) await ring.#add(text, name);
     const { default: shipped } = await import('./shipped-keys.json', { with: { type: 'json' } });
     const { fingerprintOf, readOpenpgpKeys } = await openpgp();
     for (const { id, name, fingerprints } of signer === undefined ? SIGNERS : [signer]) {
@@ -69,17 +76,17 @@ export class KeyRing {
     );
   }
 
-  async #add(text: string): Promise<void> {
+  async #add(text: string, name: string | undefined): Promise<void> {
     const minisign = parseMinisignKey(text);
     if (minisign !== undefined) {
-      this.#minisign.push(minisign);
+      this.#minisign.push({ ...minisign, comment: name ?? minisign.comment });
       return;
     }
     try {
       const { readOpenpgpKeys } = await openpgp();
       const isArmored = text.trimStart().startsWith('-----BEGIN PGP ');
       const bytes = Buffer.from(text, isArmored ? 'utf8' : 'base64');
-      const keys = await readOpenpgpKeys(bytes, undefined);
+      const keys = await readOpenpgpKeys(bytes, name);
       if (keys.length === 0) throw new Error('there is no key in it');
       this.#openpgp.push(...keys);
     } catch (error) {

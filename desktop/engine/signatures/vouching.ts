@@ -10,6 +10,7 @@ import { findDigests } from '@millrace/shared/download/metalink/checksum-file';
 import type { Statement } from '@millrace/shared/download/metalink/description-merge';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import { asksFor, type OwnKey } from '@millrace/shared/download/signatures/own-key';
 import { besideOf, signatureUrls } from '@millrace/shared/download/signatures/signature-names';
 import { signedDigest } from '@millrace/shared/download/signatures/signed-list';
 import { type Signer, signerOf } from '@millrace/shared/download/signatures/signers';
@@ -30,6 +31,8 @@ const MAX_GIVEN = 4;
 
 export interface VouchingOptions {
   readonly request: Pick<DownloadRequest, 'sidecars' | 'keys' | 'signatures'>;
+  /** Keys of the user's list that may vouch for the file; default: none. */
+  readonly ownKeys?: readonly OwnKey[];
   /** URL of the file that the user or a description named. */
   readonly url: string;
   /** Name that the file gets. */
@@ -64,9 +67,10 @@ export class Vouching {
 
   constructor(options: VouchingOptions) {
     this.#options = options;
-    const { url, request } = options;
+    const { url, request, ownKeys = [] } = options;
     this.#signer = signerOf(url);
-    const isAsked = request.sidecars || (request.keys ?? []).length > 0;
+    const { sidecars, keys = [] } = request;
+    const isAsked = sidecars || keys.length > 0 || asksFor(ownKeys);
     const { lists, suffixes } = besideOf(url, this.#signer, !isAsked);
     this.#lists = lists;
     this.#suffixes = suffixes;
@@ -107,13 +111,14 @@ export class Vouching {
    */
   async vouch(file: StoredFile, length: number, signal: AbortSignal): Promise<Vouch | undefined> {
     const vouch = this.#signed?.vouch ?? (await this.#vouchByFile(file, length, signal));
-    const { onNote, request } = this.#options;
+    const { onNote, request, ownKeys = [] } = this.#options;
     if (vouch !== undefined) {
       const { by, fingerprint, url = '' } = vouch;
       onNote(noteOf('signed-by', { by, fingerprint, url }));
     } else if (
       this.#doubts.length > 0 ||
       (request.keys ?? []).length > 0 ||
+      asksFor(ownKeys) ||
       this.#signer !== undefined
     ) {
       onNote(noteOfDoubt(tellingDoubt(this.#doubts)));
@@ -226,7 +231,8 @@ export class Vouching {
   }
 
   #keys(): Promise<KeyRing> {
-    this.#ring ??= KeyRing.open(this.#options.request.keys ?? [], this.#signer);
+    const { request, ownKeys } = this.#options;
+    this.#ring ??= KeyRing.open(request.keys ?? [], this.#signer, ownKeys);
     return this.#ring;
   }
 }

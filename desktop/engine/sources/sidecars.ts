@@ -4,7 +4,9 @@ import type { Random } from '@millrace/shared/base/clock';
 import type { ErrorCode } from '@millrace/shared/base/errors';
 import type { Note } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import { asksFor } from '@millrace/shared/download/signatures/own-key';
 import { signerOf } from '@millrace/shared/download/signatures/signers';
+import type { OwnKeys } from '../signatures/own-keys.ts';
 import type { Vouching } from '../signatures/vouching.ts';
 import type { Connections } from './connections.ts';
 import type { DownloadSource } from './download-source.ts';
@@ -17,6 +19,7 @@ export interface SidecarOptions {
   /** Name that the file gets. */
   readonly name: string;
   readonly random: Random;
+  readonly ownKeys?: OwnKeys | undefined;
   readonly signal: AbortSignal;
   readonly onNote: (note: Note) => void;
 }
@@ -36,18 +39,21 @@ export async function vouchingFor({
   source,
   name,
   random,
+  ownKeys,
   signal,
   onNote,
 }: SidecarOptions): Promise<Vouching | undefined> {
   const { url } = source;
   const { sidecars, keys = [], signatures = [] } = request;
-  const isAsked = sidecars || keys.length > 0 || signatures.length > 0;
+  const own = (await ownKeys?.(url)) ?? [];
+  const isAsked = sidecars || keys.length > 0 || signatures.length > 0 || asksFor(own);
   // A user who wants only edges does not want the origin asked for what was not asked for.
   if (!isAsked && (!request.direct || signerOf(url) === undefined)) return undefined;
   const { Vouching: Loaded } = await import('../signatures/vouching.ts');
   const { readSmallFile } = await import('./small-file.ts');
   return new Loaded({
     request,
+    ownKeys: own,
     url,
     name,
     read: async (small, maxBytes) => {

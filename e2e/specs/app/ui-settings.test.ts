@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
+import { SECOND } from '@millrace/shared/download/signatures/testing/signed';
 import type { Locator } from 'playwright-core';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { rowOf } from '../../fixtures/pages/ui.ts';
@@ -251,5 +252,34 @@ ui.when('what happens after a download', () => {
     await step.getByText('done').waitFor();
     await step.getByText(join(ui.folder, 'downloads', 'Sorted', 'then.bin')).waitFor();
     expect(ui.problems).toEqual([]);
+  });
+});
+
+ui.when('keys of publishers', () => {
+  test('are added by their fingerprint, and removed', async () => {
+    const page = await settings('Integration');
+    const key = page.getByLabel('Public key');
+    const fingerprint = page.getByLabel('Fingerprint');
+    const add = page.getByRole('button', { name: 'Add key' });
+    const shown = page.getByText(SECOND.fingerprint.replace(/.{4}(?=.)/g, '$& '));
+    await key.fill(SECOND.key);
+    await fingerprint.fill('ab'.repeat(20));
+    await page.getByLabel('For files from').fill('example.org');
+    await add.click();
+    await ui.page
+      .getByText(/has no key/)
+      .first()
+      .waitFor();
+    expect((await ui.daemon.call('millrace.getKeys')).keys).toEqual([]);
+    await fingerprint.fill(SECOND.fingerprint);
+    await add.click();
+    await shown.waitFor();
+    expect((await ui.daemon.call('millrace.getKeys')).keys).toEqual([
+      { fingerprint: SECOND.fingerprint, name: 'Second Publisher', patterns: ['example.org'] },
+    ]);
+    await page.getByRole('button', { name: 'Remove the key of Second Publisher' }).click();
+    await shown.waitFor({ state: 'detached' });
+    expect((await ui.daemon.call('millrace.getKeys')).keys).toEqual([]);
+    await close();
   });
 });

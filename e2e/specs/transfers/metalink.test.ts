@@ -3,6 +3,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { SECOND } from '@millrace/shared/download/signatures/testing/signed';
 import * as torrents from '@millrace/shared/download/torrent/testing/torrents';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
@@ -43,6 +44,49 @@ test('a described file is downloaded from the source that has it, and checked', 
   const result = await runCli(['get', metalink, '-d', path('out')]);
   expect(result).toMatchObject({ code: 0 });
   expect(sha256(await readFile(path('out/a.iso')))).toBe(sha256(body));
+});
+
+test('a signature in a description vouches for the file, and fails a download of other bytes', async () => {
+  const body = contentOf('metalink-signed', SIZE);
+  const url = one.add('/x/a.iso', { body });
+  const state = { MILLRACE_STATE: path('state') };
+  const run = (...args: string[]) => runCli(args, state);
+  await writeFile(
+    path('a.meta4'),
+    `<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="a.iso"><size>${SIZE}</size>
+      <signature mediatype="application/pgp-signature">${SECOND.signature}</signature><url>${url}</url></file></metalink>`,
+  );
+  await writeFile(path('key.asc'), SECOND.key);
+  await mkdir(path('out'));
+  const get = (...args: string[]) => run('get', path('a.meta4'), '-d', path('out'), ...args);
+  const words = `Signed by Second Publisher (key ${SECOND.fingerprint})`;
+  const good = await get('--key', path('key.asc'));
+  expect([good.code, good.stdout]).toEqual([0, expect.stringContaining(words)]);
+  expect(sha256(await readFile(path('out/a.iso')))).toBe(sha256(body));
+
+  // The same with a key of the user's list, which is only for files of this host.
+  const wrong = await run('keys', 'add', path('key.asc'), '--fingerprint', 'ab'.repeat(20));
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining(SECOND.fingerprint)]);
+  const options = ['--fingerprint', SECOND.fingerprint, '--for', '127.0.0.1', '--name', 'My Mill'];
+  expect(await run('keys', 'add', path('key.asc'), ...options)).toMatchObject({ code: 0 });
+  expect((await run('keys')).stdout).toContain(`My Mill: ${SECOND.fingerprint}`);
+  const listed = await get('--overwrite');
+  expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining('Signed by My Mill')]);
+
+  const altered = Buffer.from(body);
+  altered[SIZE / 2] = (altered[SIZE / 2] as number) ^ 1;
+  one.add('/x/a.iso', { body: altered });
+  const bad = await get('--overwrite');
+  expect([bad.code, bad.stderr]).toEqual([
+    5,
+    expect.stringContaining('not what its publisher signed'),
+  ]);
+  expect(sha256(await readFile(path('out/a.iso')))).toBe(sha256(body));
+
+  expect(await run('keys', 'remove', SECOND.fingerprint)).toMatchObject({ code: 0 });
+  const unknown = await get('--overwrite', '--json');
+  expect(unknown).toMatchObject({ code: 0 });
+  expect(unknown.stdout).not.toContain('"vouch"');
 });
 
 test('pieces are checked even if the server has no ranges', async () => {

@@ -24,15 +24,11 @@ const TURNING = /[\u202a-\u202e\u2066-\u2069]/;
  * @returns a clause; undefined if the path has no fault
  */
 export function pathFault(path: string, windows: boolean): string | undefined {
-  if (path === '') return 'it is empty';
-  if (!path.isWellFormed()) return 'it is no Unicode text';
-  if (CONTROL.test(path)) return 'it has a control character';
-  if (TURNING.test(path)) return 'it has a character that changes the direction of the text';
+  const fault = plainFault(path);
+  if (fault !== undefined) return fault;
   if (path.includes('\\')) return 'it has a backslash';
-  if (path.startsWith('/') || /^[a-z]:/i.test(path)) return 'it is absolute';
-  if (utf8Bytes(path) > MAX_SYNC_PATH_BYTES) return 'it is too long';
+  if (/^[a-z]:/i.test(path)) return 'it is absolute';
   const names = path.split('/');
-  if (names.length > MAX_SYNC_DEPTH) return 'it is too deep';
   const [first] = names as [string];
   if (clashKey(first) === STAGING || /^(?:millra|mi[0-9a-f]{4})~/i.test(first))
     return `${STAGING} is for what is under way`;
@@ -43,10 +39,36 @@ export function pathFault(path: string, windows: boolean): string | undefined {
   return undefined;
 }
 
+/**
+ * Finds the fault of a path that is used on this system alone: one that leads out of the folder, or
+ * that no person could read. Sources of Linux have names that other systems have not, such as `aux.c`.
+ *
+ * @param windows true if this system is Windows
+ * @returns a clause; undefined if the path has no fault
+ */
+export function localPathFault(path: string, windows: boolean): string | undefined {
+  return windows ? pathFault(path, true) : plainFault(path);
+}
+
+/** Finds the faults that a path has on every system. */
+function plainFault(path: string): string | undefined {
+  if (path === '') return 'it is empty';
+  if (!path.isWellFormed()) return 'it is no Unicode text';
+  if (CONTROL.test(path)) return 'it has a control character';
+  if (TURNING.test(path)) return 'it has a character that changes the direction of the text';
+  if (path.startsWith('/')) return 'it is absolute';
+  if (utf8Bytes(path) > MAX_SYNC_PATH_BYTES) return 'it is too long';
+  const names = path.split('/');
+  if (names.length > MAX_SYNC_DEPTH) return 'it is too deep';
+  for (const name of names) {
+    if (name === '') return 'a name in it is empty';
+    if (name === '.' || name === '..') return `it has "${name}" in it`;
+    if (utf8Bytes(name) > MAX_SYNC_NAME_BYTES) return 'a name in it is too long';
+  }
+  return undefined;
+}
+
 function nameFault(name: string, windows: boolean): string | undefined {
-  if (name === '') return 'a name in it is empty';
-  if (name === '.' || name === '..') return `it has "${name}" in it`;
-  if (utf8Bytes(name) > MAX_SYNC_NAME_BYTES) return 'a name in it is too long';
   if (/[. ]$/.test(name)) return 'a name in it ends in a dot or a space, which some systems drop';
   if (DEVICE_NAME.test(name)) return 'a name in it is that of a device on Windows';
   if (windows && SHORT_NAME.test(name)) return 'Windows may take it for the short name of another';
@@ -94,13 +116,19 @@ function utf8Bytes(text: string): number {
 
 /** Finds paths that cannot exist together in one folder. */
 export class PathClashes {
+  readonly #keyOf: (path: string) => string;
   readonly #files = new Set<string>();
   /** First spelling of each folder, by its key. */
   readonly #folders = new Map<string, string>();
 
+  /** @param keyOf returns the same text for paths that are one file; default: those that are so on some system */
+  constructor(keyOf: (path: string) => string = clashKey) {
+    this.#keyOf = keyOf;
+  }
+
   /** Adds a file. @returns the fault, as a clause; undefined if it clashes with no path so far */
   addFile(path: string): string | undefined {
-    const key = clashKey(path);
+    const key = this.#keyOf(path);
     if (this.#files.has(key)) return 'another is the same but for case or the form of letters';
     if (this.#folders.has(key)) return 'a folder has that name';
     const fault = this.#addFolders(foldersAbove(path));
@@ -115,7 +143,7 @@ export class PathClashes {
 
   #addFolders(folders: readonly string[]): string | undefined {
     for (const folder of folders) {
-      const key = clashKey(folder);
+      const key = this.#keyOf(folder);
       if (this.#files.has(key)) return 'a file has the name of its folder';
       const known = this.#folders.get(key);
       if (known === undefined) this.#folders.set(key, folder);

@@ -1,18 +1,20 @@
 /** Methods for the daemon's settings. */
 
 import { SETTINGS_ROWS } from '@millrace/shared/bridge/contract/settings-rows';
-import type { Resolvers, ScheduleView } from '@millrace/shared/bridge/rpc/settings-api';
+import type { KeyList, Resolvers, ScheduleView } from '@millrace/shared/bridge/rpc/settings-api';
+import { SIGNERS } from '@millrace/shared/download/signatures/signers';
 import { MAX_PER_HOST } from '@millrace/shared/download/transfer/host-limits';
 import { findProgram } from '../../after/programs.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import { systemProxyState } from '../../proxy/system-ways.ts';
 import { YT_DLP } from '../../resolvers/resolver-list.ts';
+import { addKeys, readKeyList, removeKey } from '../../signatures/key-list.ts';
 import { changeSettings, formatWindow, settingsOf } from '../../views/app-settings.ts';
 import { scheduleNow } from '../../views/totals.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { type MillraceOptions, methodsOf } from './params.ts';
 
-export function settingMethods({ manager, local }: MillraceOptions): [string, Method][] {
+export function settingMethods({ manager, local, state }: MillraceOptions): [string, Method][] {
   const limits = () => ({
     ...manager.settings.limits,
     hosts: manager.hosts.known
@@ -44,6 +46,15 @@ export function settingMethods({ manager, local }: MillraceOptions): [string, Me
       if (found === undefined) return { urls: [], digests: [], fields: [] };
       const { headers, ...answer } = found.answer;
       return { by: found.by, ...answer, fields: Object.keys(headers) };
+    },
+    'millrace.getKeys': () => keysOf(state),
+    'millrace.addKey': async (asked) => {
+      await addKeys(state, asked);
+      return keysOf(state);
+    },
+    'millrace.removeKey': async ({ fingerprint }) => {
+      await removeKey(state, fingerprint);
+      return keysOf(state);
     },
     'millrace.getSystemProxy': () => systemProxyState(process.env),
     'millrace.getLimits': limits,
@@ -78,6 +89,18 @@ async function resolversOf(manager: Manager): Promise<Resolvers> {
   const isSet = resolvers.some(({ name }) => name === YT_DLP.name);
   const ytDlp = isSet ? undefined : await findProgram(YT_DLP.args);
   return { resolvers, ...(ytDlp === undefined ? {} : { ytDlp }) };
+}
+
+async function keysOf(state: string): Promise<KeyList> {
+  const keys = await readKeyList(state);
+  return {
+    keys: keys.map(({ fingerprint, name, patterns }) => ({
+      fingerprint,
+      name,
+      patterns: [...patterns],
+    })),
+    shipped: SIGNERS.map(({ name, fingerprints }) => ({ name, fingerprints: [...fingerprints] })),
+  };
 }
 
 function scheduleOf(manager: Manager): ScheduleView {

@@ -177,6 +177,8 @@ export interface Placeholders {
   readonly 'resolvers.test.by': 'name';
   readonly 'resolvers.test.fields': 'names';
   readonly 'resolvers.test.expires': 'time';
+  readonly 'keyring.text': 'names';
+  readonly 'keyring.remove': 'name';
   readonly 'after.commands.help': 'places';
   readonly 'after.commands.remove': 'name';
   readonly 'after.all.problem': 'problem';

@@ -59,6 +59,10 @@ const OWN: Readonly<Record<MethodName, RemoteRule>> = {
   'millrace.getResolvers': 'never',
   'millrace.setResolvers': 'never',
   'millrace.testResolver': 'never',
+  'millrace.getKeys': 'yes',
+  // They decide whose word counts on the daemon's machine.
+  'millrace.addKey': 'never',
+  'millrace.removeKey': 'never',
   'millrace.getSystemProxy': 'yes',
   'millrace.setSettings': 'person',
   'millrace.getLimits': 'yes',

@@ -7,8 +7,11 @@ import {
   MAX_RESOLVERS,
   RESOLVER_SECONDS,
 } from '../../download/resolve/resolved.ts';
+import { MAX_KEY_CHARS } from '../../download/request/request.ts';
+import { MAX_KEY_PATTERNS } from '../../download/signatures/own-key.ts';
 import {
   categories,
+  keyList,
   learnedLimits as limits,
   resolvers,
   resolverTest,
@@ -62,6 +65,30 @@ export const SETTINGS_ROWS = {
     }),
     result: resolverTest,
     waits: true,
+  },
+  'millrace.getKeys': {
+    summary: 'Shows the keys that may vouch for files.',
+    params: nothing,
+    result: keyList,
+  },
+  'millrace.addKey': {
+    summary: 'Adds public keys that may vouch for files. Only on the daemon’s own machine.',
+    params: z.strictObject({
+      text: z.string().max(MAX_KEY_CHARS).describe('OpenPGP, armored or in base64, or minisign.'),
+      fingerprint: z
+        .string()
+        .max(200)
+        .optional()
+        .describe('Only the key that has it is taken; absent: all in the text.'),
+      name: z.string().max(200).optional().describe('Name to show; absent: that of the key.'),
+      patterns: z.array(z.string().max(2048)).max(MAX_KEY_PATTERNS).default([]),
+    }),
+    result: keyList,
+  },
+  'millrace.removeKey': {
+    summary: 'Removes a key of the user. Only on the daemon’s own machine.',
+    params: z.strictObject({ fingerprint: z.string().max(200) }),
+    result: keyList,
   },
   'millrace.getSystemProxy': {
     summary: 'Shows what environment and system say about proxies.',

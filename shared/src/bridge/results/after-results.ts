@@ -28,11 +28,11 @@ export const afterStep = named('AfterStep', 'An action after a download.', {
   state: z
     .enum(AFTER_STATES)
     .describe(
-      'skipped: an earlier one failed, or the file is none for it; interrupted: the daemon ended during it, and it is not repeated.',
+      'skipped: an earlier one failed, or the file is none for it; interrupted: the daemon ended during it, and it is not repeated, as commands are not.',
     ),
   with: z.string().optional().describe('Folder of a move, name of a command.'),
   detail: z.string().optional().describe('Result, end of the output, or reason of a failure.'),
-  attempts: count.optional().describe('Failed attempts so far.'),
+  attempts: count.optional().describe('Attempts so far that failed or were interrupted.'),
   retryAt: time.optional().describe('When a webhook is sent again, Unix milliseconds.'),
 });
 

@@ -124,6 +124,28 @@ export const learnedLimits = named('Limits', 'The limits, and those learned of h
   hosts: z.array(learnedHost).describe('Hosts whose learned limit is still valid.'),
 });
 
+export const keyList = named('KeyList', 'Keys that may vouch for files.', {
+  keys: z
+    .array(
+      named('OwnKey', 'A key that the user trusts.', {
+        fingerprint: z.string().describe('Upper-case hexadecimal; of minisign: the key’s id.'),
+        name: z.string(),
+        patterns: z
+          .array(z.string())
+          .describe('Links that it is for; none: all whose signatures are looked for.'),
+      }),
+    )
+    .describe('The user’s own.'),
+  shipped: z
+    .array(
+      named('ShippedKeys', 'A publisher whose keys come with Millrace.', {
+        name: z.string(),
+        fingerprints: z.array(z.string()),
+      }),
+    )
+    .describe('Those that come with Millrace.'),
+});
+
 export const resolvers = named('Resolvers', 'Programs of the user that find links to files.', {
   resolvers: z
     .array(

@@ -13,6 +13,7 @@ import type {
   appSettings,
   categoryView,
   downloadDefaults,
+  keyList,
   learnedHost,
   learnedLimits,
   limitsView,
@@ -48,6 +49,7 @@ export type AfterStep = Shape<typeof afterStep>;
 export type AfterSettings = Shape<typeof afterSettings>;
 export type Resolvers = Shape<typeof resolvers>;
 export type ResolverTest = Shape<typeof resolverTest>;
+export type KeyList = Shape<typeof keyList>;
 /** The schedule's present effect. */
 export type ScheduleNow = Shape<typeof scheduleNow>;
 export type ScheduleView = Shape<typeof schedule>;

@@ -42,6 +42,14 @@ describe('a link and an earlier download', () => {
       { url: 'https://b.example/get', name: 'file.iso', length: 1000 },
       'compare',
     ],
+    [
+      'a URL of the same host that names no file',
+      begun,
+      { url: 'https://a.example/dl/7f3a?t=1', length: 1000 },
+      'compare',
+    ],
+    ['the same, nothing stored', empty, { url: 'https://a.example/dl/7f3a', length: 1000 }, 'no'],
+    ['the same of another host', begun, { url: 'https://b.example/dl/7f3a', length: 1000 }, 'no'],
     ['a name that the browser has numbered', begun, { ...link, name: 'File (2).iso' }, 'compare'],
     ['a name that the app has numbered', { ...begun, name: 'File.1.iso' }, link, 'compare'],
     [

@@ -45,10 +45,12 @@ export type Renewal = 'no' | 'ask' | 'compare' | 'take';
 
 /** Decides the next step before a link continues a download. */
 export function renewalOf(earlier: EarlierDownload, link: NewLink): Renewal {
-  const { state, name, length, storedBytes } = earlier;
+  const { state, length, storedBytes } = earlier;
   if (state !== 'error' && state !== 'paused') return 'no';
-  const alike = likenessOf(link.name ?? nameFromUrl(link.url), [name, nameFromUrl(earlier.url)]);
-  if (alike === 'none') return 'no';
+  const alike = likenessOf(earlier, link);
+  // Only the server knows the name of such a file; equal bytes show that it is this one.
+  const mayBe = alike !== 'none' || (isUnnamed(link) && isSameHost(earlier.url, link.url));
+  if (!mayBe) return 'no';
   if (contradict(earlier.digests, link.digests)) return 'no';
   if (length === undefined) {
     // Nothing is known of the file but its link, so only a link to the same place will do.
@@ -72,13 +74,18 @@ export function byLikelihood<T extends EarlierDownload>(found: readonly T[], url
   return found.toSorted((a, b) => isSame(b) - isSame(a) || b.storedBytes - a.storedBytes);
 }
 
+/** Returns true if the names show by themselves that a link may be meant for an earlier download. */
+export function isNamedAlike(earlier: EarlierDownload, link: NewLink): boolean {
+  return likenessOf(earlier, link) !== 'none';
+}
+
 /**
- * Compares a name with those of an earlier download. alike: equal but for the number that this app
+ * Compares a link's name with those of an earlier download. alike: equal but for the number that this app
  * puts before the extension of a name that is taken, which may also be part of a version.
  */
-function likenessOf(name: string, names: readonly string[]): 'equal' | 'alike' | 'none' {
-  const key = nameKey(name);
-  const keys = names.map(nameKey);
+function likenessOf({ name, url }: EarlierDownload, link: NewLink): 'equal' | 'alike' | 'none' {
+  const key = nameKey(link.name ?? nameFromUrl(link.url));
+  const keys = [name, nameFromUrl(url)].map(nameKey);
   if (keys.includes(key)) return 'equal';
   return keys.some((one) => unnumbered(one) === unnumbered(key)) ? 'alike' : 'none';
 }
@@ -97,6 +104,18 @@ export function nameKey(path: string): string {
 
 function unnumbered(key: string): string {
   return key.replace(/\.\d{1,4}(?=\.[^.]+$)/, '');
+}
+
+/**
+ * Returns true for a link whose URL does not look like the name of a file, such as `/get/7f3a`: its
+ * server may name the file in Content-Disposition.
+ */
+export function isUnnamed({ name, url }: NewLink): boolean {
+  return name === undefined && !/\.[a-z0-9]{1,8}$/i.test(new URL(url).pathname);
+}
+
+function isSameHost(before: string, now: string): boolean {
+  return new URL(before).hostname === new URL(now).hostname;
 }
 
 /** Returns true for a URL of the same place: an equal one, or one with another signature. */

@@ -11,7 +11,7 @@ export type AfterAction = (typeof AFTER_ACTIONS)[number];
 
 /**
  * waiting: its turn has not come, or a webhook is tried again at `retryAt`. interrupted: the daemon
- * ended during it, so it may have been carried out in part; it is not repeated.
+ * ended during it, so it may have been carried out in part, or in whole; it is not repeated.
  */
 export const AFTER_STATES = [
   'waiting',
@@ -51,7 +51,7 @@ export interface AfterStep {
   readonly with?: string | undefined;
   /** Result, or the reason of a failure: at most `MAX_DETAIL_CHARS` characters. */
   readonly detail?: string | undefined;
-  /** Failed attempts so far. */
+  /** Attempts so far that failed, or that the end of the daemon interrupted. */
   readonly attempts?: number | undefined;
   /** Unix milliseconds. */
   readonly retryAt?: Millis | undefined;
@@ -92,14 +92,23 @@ export function isOpen(steps: readonly AfterStep[] | undefined): boolean {
   return steps?.some(({ state }) => state === 'waiting' || state === 'running') ?? false;
 }
 
+/** Actions that are repeated after the daemon has ended during them: once more does no harm. */
+const REPEATED: ReadonlySet<AfterAction> = new Set(['move', 'extract']);
+/** Most attempts at an action on files: an archive that brings the daemon down must not do so for ever. */
+const MAX_ATTEMPTS = 3;
+
 /**
- * Returns the steps as the start of a daemon finds them: a step that ran when the last daemon ended was
- * interrupted. Only a webhook is sent again, because its receiver knows it by its id.
+ * Returns the steps as the start of a daemon finds them. A step that ran when the last daemon ended is
+ * carried out again if that is harmless. A command may do anything, so it runs at most once; the same
+ * goes for the opening of a file, which a user would not expect long after.
  */
 export function afterRestart(steps: readonly AfterStep[]): readonly AfterStep[] {
   return steps.map((step) => {
     if (step.state !== 'running') return step;
-    return { ...step, state: step.action === 'webhook' ? 'waiting' : 'interrupted' };
+    if (step.action === 'webhook') return { ...step, state: 'waiting' };
+    const attempts = (step.attempts ?? 0) + 1;
+    const isRepeated = REPEATED.has(step.action) && attempts < MAX_ATTEMPTS;
+    return { ...step, state: isRepeated ? 'waiting' : 'interrupted', attempts };
   });
 }
 

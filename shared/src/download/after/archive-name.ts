@@ -10,6 +10,11 @@ export function archiveStem(name: string): string | undefined {
   return stem === undefined || /^\.*$/.test(stem) ? undefined : stem;
 }
 
+/** Returns true for the name of a tar, compressed or not. */
+export function isTar(name: string): boolean {
+  return /\.(?:tar(?:\.\w+)?|t(?:gz|bz2?|xz|zst|lz))$/i.test(name);
+}
+
 /** Most files and folders of an archive that is extracted after its download. */
 export const MAX_EXTRACTED_MEMBERS = 200_000;
 const MIN_EXTRACTED_BYTES = 2 ** 30;

@@ -1,7 +1,7 @@
 /** Names of signatures beside files and beside lists of digests. */
 
 import { sidecarCandidates } from '../metalink/checksum-file.ts';
-import type { Signer } from './signers.ts';
+import { listsOf, type Signer } from './signers.ts';
 
 /** Ends of the names of signatures, after the name of what is signed. */
 const SUFFIXES = ['.sign', '.asc', '.gpg', '.sig', '.minisig'] as const;
@@ -25,7 +25,7 @@ export function besideOf(url: string, signer: Signer | undefined, onlySigner: bo
   if (usual.length === 0) return { lists: [], suffixes: [] };
   const { origin, pathname } = new URL(url);
   const folder = origin + pathname.slice(0, pathname.lastIndexOf('/') + 1);
-  const own = (signer?.lists ?? []).map((name) => folder + name);
+  const own = (signer === undefined ? [] : listsOf(signer, url)).map((name) => folder + name);
   const suffixes = signer?.suffixes ?? [];
   if (onlySigner) return { lists: own, suffixes };
   return {

@@ -13,6 +13,8 @@ describe('the signer that a URL belongs to', () => {
     ['https://cdimage.debian.org/debian-cd/current/amd64/iso-cd/debian.iso', 'debian'],
     ['http://ftp.mirror.example/debian-cd/13/debian.iso', 'debian'],
     ['https://geo.mirror.pkgbuild.com/iso/latest/arch.iso', 'arch'],
+    ['https://releases.ubuntu.com/26.04/ubuntu-26.04-desktop-amd64.iso', 'ubuntu'],
+    ['http://ftp.mirror.example/fedora/linux/releases/44/Server/x86_64/iso/a.iso', 'fedora'],
     ['https://notcdimage.debian.org.evil.example/x.iso', undefined],
     ['https://evil-cdimage.debian.org/x.iso', undefined],
     ['https://example.org/x.iso?from=/debian-cd/', undefined],
@@ -25,7 +27,7 @@ describe('the signer that a URL belongs to', () => {
     for (const { fingerprints, source } of SIGNERS) {
       expect(fingerprints.length).toBeGreaterThan(0);
       for (const one of fingerprints) expect(one).toMatch(/^[0-9A-F]{40}$/);
-      expect(source).toMatch(/keyring/);
+      expect(source).toMatch(/keyring|gpg-keys/);
     }
   });
 });
@@ -49,6 +51,21 @@ describe('names beside a file', () => {
     expect(new Set(lists).size).toBe(lists.length);
     expect(lists.length).toBeLessThanOrEqual(14);
     expect(suffixes).toEqual(['.sign', '.asc', '.gpg', '.sig', '.minisig']);
+  });
+
+  test.each([
+    ['Server/x86_64/iso/Fedora-Server-dvd-x86_64-41-1.4.iso', 'Fedora-Server-41-1.4-x86_64'],
+    ['Kinoite/x86_64/iso/Fedora-Kinoite-ostree-x86_64-44-1.7.iso', 'Fedora-Kinoite-44-1.7-x86_64'],
+    [
+      'Cloud/aarch64/images/Fedora-Cloud-Base-Generic-44-1.7.aarch64.qcow2',
+      'Fedora-Cloud-44-1.7-aarch64',
+    ],
+  ])('of Fedora follow from the path: %s', (path, list) => {
+    const folder = 'https://dl.fedoraproject.org/pub/fedora/linux/releases/44/';
+    const { lists } = besideOf(folder + path, signerOf(folder + path), true);
+    const own = folder + path.slice(0, path.lastIndexOf('/'));
+    expect(lists).toEqual([`${own}/${list}-CHECKSUM`]);
+    expect(besideOf(`${folder}COMPOSE_ID`, signerOf(folder), true).lists).toEqual([]);
   });
 
   test('are none for a URL with a query, which may be signed for one file', () => {

@@ -8,6 +8,7 @@ import { Field, Switch } from '@millrace/shared/ui/fields';
 import { useEffect, useState } from 'react';
 import { shell } from '../../model/shell.ts';
 import { useText } from '../common/context.tsx';
+import { KeySection } from './key-section.tsx';
 
 /** The page of the desktop app's own preferences, which the app keeps itself. */
 export function IntegrationPage() {
@@ -34,6 +35,7 @@ export function IntegrationPage() {
         ))}
       </div>
       {shell !== undefined && <OtherMachine shell={shell} />}
+      <KeySection />
       <p className="note">{text.t('integration.rpc')}</p>
       <p className="mono">{`${location.origin}/jsonrpc`}</p>
     </>
