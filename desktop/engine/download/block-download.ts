@@ -124,7 +124,7 @@ export class BlockDownload {
    * @throws MillraceError; the signal's reason
    */
   async run(): Promise<Checked> {
-    const { request, context, connections, report, first, file, version } = this.#options;
+    const { request, context, connections, report, sources, first, file, version } = this.#options;
     try {
       first.source.version = { length: version.length, validators: version.validators };
       const { pieces } = request;
@@ -149,7 +149,8 @@ export class BlockDownload {
         request,
         connections,
         first,
-        edge: this.#ownEdge(),
+        // It knows other edges of its network.
+        edge: sources.firstEdge(request.edges),
         length: version.length,
         name,
         random,
@@ -194,17 +195,6 @@ export class BlockDownload {
   /** Notes that more bytes are stored. */
   onStored(): void {
     this.#pieces.onStored();
-  }
-
-  /**
-   * Returns the first of the user's edges that may be asked; it knows other edges of its network.
-   */
-  #ownEdge(): string | undefined {
-    const { sources, request } = this.#options;
-    const used = sources.sources.filter(
-      ({ kind, health }) => kind === 'edge' && health.quarantine === undefined,
-    );
-    return request.edges.find((base) => used.some(({ edge }) => edge === base));
   }
 
   /** Fetches and checks until all stored bytes are right. */
@@ -365,8 +355,7 @@ export class BlockDownload {
   /** Tells the scheduler about all admitted sources, and which chunks they own by now. */
   #setOwners(): void {
     for (const source of this.#options.sources.sources) {
-      if (source.version === undefined) continue;
-      this.#schedule(source);
+      if (source.version !== undefined) this.#schedule(source);
     }
   }
 

@@ -1,6 +1,6 @@
 /**
  * Resolvers of this machine's user: a file in the state folder, so that `get` knows them without a
- * daemon, and no RPC method can change them.
+ * daemon. RPC methods change them for callers on this machine only.
  */
 
 import { isAbsolute } from 'node:path';
@@ -101,7 +101,7 @@ export async function setResolvers(state: string, given: readonly unknown[]): Pr
   }
   const resolvers = given.map((one) => {
     const read = tryRead(resolver, one);
-    if (!read.success) throw new MillraceError('bad-option', faultOf(read.error));
+    if (!read.success) throw new MillraceError('bad-option', zodFault(read.error));
     return read.data;
   });
   if (new Set(resolvers.map(({ name }) => name)).size < resolvers.length) {

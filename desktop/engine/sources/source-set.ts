@@ -54,6 +54,14 @@ export class SourceSet extends SourcePool<DownloadSource> {
     super.onFailure(source, error, isThere);
   }
 
+  /** Returns the first of these edges that is a source and may be asked; undefined: none may. */
+  firstEdge(bases: readonly string[]): string | undefined {
+    const used = this.sources.filter(
+      ({ kind, health }) => kind === 'edge' && health.quarantine === undefined,
+    );
+    return bases.find((base) => used.some(({ edge }) => edge === base));
+  }
+
   status(): SourceStatus[] {
     const now = this.now();
     return [...this.#figures].map(([source, { meter, resets }]) => {

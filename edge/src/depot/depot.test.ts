@@ -148,9 +148,7 @@ describe('Depot', () => {
     expect(allocation.offset).toBe(300_000);
     await send(back, allocation, [Buffer.from(content.subarray(300_000))]);
     await back.contents.complete(allocation, new AbortController().signal);
-    expect(allocation.head.final?.sha256).toBe(
-      createHash('sha256').update(content).digest('hex'),
-    );
+    expect(allocation.head.final?.sha256).toBe(createHash('sha256').update(content).digest('hex'));
     expect((await contentOf(find(back, made))).equals(content)).toBe(true);
     expect((await contentOf(find(back, old))).equals(Buffer.alloc(100_000, 'old'))).toBe(true);
     expect(() => find(back, later)).toThrow(failing('no-such-allocation'));

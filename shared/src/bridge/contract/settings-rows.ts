@@ -2,12 +2,12 @@
 
 import * as z from 'zod';
 import { MAX_URL_CHARS } from '../../base/limits.ts';
+import { MAX_KEY_CHARS } from '../../download/request/request.ts';
 import {
   MAX_RESOLVER_SECONDS,
   MAX_RESOLVERS,
   RESOLVER_SECONDS,
 } from '../../download/resolve/resolved.ts';
-import { MAX_KEY_CHARS } from '../../download/request/request.ts';
 import { MAX_KEY_PATTERNS } from '../../download/signatures/own-key.ts';
 import {
   categories,
