@@ -182,7 +182,7 @@ describe('the guide for operators', () => {
     const others = new Set([
       ...['--read-only', '--cap-drop', '--set', '--yes', '--frozen-lockfile', '--prod', '--filter'],
       ...['--id', '--sha256', '--owner', '--delete', '--block', '--unblock'],
-      ...['--by', '--csv', '--auth-key', '--addr', '--etag-hash'],
+      ...['--by', '--csv', '--auth-key', '--addr', '--etag-hash', '--network'],
     ]);
     const named = new Set(guide.match(/(?<![\w-])--[a-z][a-z0-9-]+/g));
     expect([...named].filter((name) => !known.has(name) && !others.has(name))).toEqual([]);

@@ -9,16 +9,16 @@ import { Dialog } from '../common/dialog.tsx';
 import { AfterPage } from './after-page.tsx';
 import { AppearancePage, LanguagePage } from './appearance-page.tsx';
 import { CategoriesPage } from './categories-page.tsx';
-import { DepotsPage } from './depots-page.tsx';
 import { DevicesPage } from './devices-page.tsx';
-import { EdgesPage } from './edges-page.tsx';
+import { DepotsPage } from './edges/depots-page.tsx';
+import { EdgesPage } from './edges/edges-page.tsx';
 import { ExchangePage } from './exchange-page.tsx';
 import { FoldersPage } from './folders-page.tsx';
 import { IntegrationPage } from './integration-page.tsx';
 import { LimitsPage } from './limits-page.tsx';
 import type { PageProps } from './page-props.ts';
 import { ProxyPage } from './proxy-page.tsx';
-import { ResolversPage } from './resolvers-page.tsx';
+import { ResolversPage } from './resolvers/resolvers-page.tsx';
 import { SchedulePage } from './schedule-page.tsx';
 
 const PAGES: readonly (readonly [SettingsPage, IconName, (props: PageProps) => React.ReactNode])[] =

@@ -2,10 +2,10 @@ import type { EdgeEntry, EdgeTest } from '@millrace/shared/bridge/rpc/edge-api';
 import { Switch } from '@millrace/shared/ui/fields';
 import { IconButton } from '@millrace/shared/ui/icon-button';
 import { type FormEvent, useCallback, useEffect, useState } from 'react';
-import { hostOf } from '../../text/format.ts';
-import { useApp, useText } from '../common/context.tsx';
+import { hostOf } from '../../../text/format.ts';
+import { useApp, useText } from '../../common/context.tsx';
+import type { PageProps } from '../page-props.ts';
 import { HouseEdges } from './house-edges.tsx';
-import type { PageProps } from './page-props.ts';
 
 export function EdgesPage({ settings, save }: PageProps) {
   const text = useText();

@@ -4,8 +4,8 @@ import type { Resolvers, ResolverTest } from '@millrace/shared/bridge/rpc/settin
 import { Field, Select, Switch } from '@millrace/shared/ui/fields';
 import { IconButton } from '@millrace/shared/ui/icon-button';
 import { useEffect, useState } from 'react';
-import { bytes, dateTime } from '../../text/format.ts';
-import { useApp, useText } from '../common/context.tsx';
+import { bytes, dateTime } from '../../../text/format.ts';
+import { useApp, useText } from '../../common/context.tsx';
 import { type Resolver, ResolverForm, YT_DLP } from './resolver-form.tsx';
 
 export function ResolversPage() {

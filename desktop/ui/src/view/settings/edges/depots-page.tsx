@@ -2,11 +2,11 @@ import type { DepotCheck, DepotEntry } from '@millrace/shared/bridge/rpc/share-a
 import { Field } from '@millrace/shared/ui/fields';
 import { IconButton } from '@millrace/shared/ui/icon-button';
 import { type FormEvent, useState } from 'react';
-import { DAY_S, HOUR_S } from '../../model/shares/shares.ts';
-import { bytes, hostOf } from '../../text/format.ts';
-import type { Text } from '../../text/text.ts';
-import { useActions, useApp, useText } from '../common/context.tsx';
-import type { PageProps } from './page-props.ts';
+import { DAY_S, HOUR_S } from '../../../model/shares/shares.ts';
+import { bytes, hostOf } from '../../../text/format.ts';
+import type { Text } from '../../../text/text.ts';
+import { useActions, useApp, useText } from '../../common/context.tsx';
+import type { PageProps } from '../page-props.ts';
 
 export function DepotsPage({ settings }: PageProps) {
   const text = useText();

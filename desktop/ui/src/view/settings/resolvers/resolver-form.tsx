@@ -7,8 +7,8 @@ import {
 } from '@millrace/shared/bridge/rpc/settings-api';
 import { Field, Lines, Switch } from '@millrace/shared/ui/fields';
 import { useState } from 'react';
-import { useText } from '../common/context.tsx';
-import { SaveButton } from './save-button.tsx';
+import { useText } from '../../common/context.tsx';
+import { SaveButton } from '../save-button.tsx';
 
 export type Resolver = Resolvers['resolvers'][number];
 

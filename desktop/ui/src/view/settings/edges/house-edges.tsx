@@ -1,7 +1,7 @@
 import type { EdgeEntry, HouseEdgeView } from '@millrace/shared/bridge/rpc/edge-api';
 import { useEffect, useState } from 'react';
-import { hostOf } from '../../text/format.ts';
-import { useApp, useText } from '../common/context.tsx';
+import { hostOf } from '../../../text/format.ts';
+import { useApp, useText } from '../../common/context.tsx';
 
 /** Interval of asking for what has been found while the list is shown, in milliseconds. */
 const LOOK_MS = 3000;
