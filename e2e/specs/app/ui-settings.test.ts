@@ -77,7 +77,7 @@ ui.when('resolvers', () => {
     await ui.page.getByRole('tabpanel').getByText('own', { exact: true }).waitFor();
     const { duplicates } = await ui.daemon.call('millrace.checkDuplicates', { urls: [link] });
     expect(duplicates).toMatchObject([{ gid, same: 'url' }]);
-    await ui.daemon.call('millrace.remove', { gids: [gid] });
+    await ui.daemon.call('millrace.remove', { gids: [gid], forget: true });
 
     await (await settings('Resolvers')).getByRole('switch', { name: 'own' }).click();
     const isOff = async () => {
