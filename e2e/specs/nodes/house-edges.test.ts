@@ -169,8 +169,9 @@ test('edges that lie, refuse or die cost a download no wrong byte', async () => 
   const asked = await startNeighbours(cellar, ...bad);
   const got = await get(url, CHECKSUM, () => brought(asked, 'wrong bytes'));
   expect(got).toMatchObject({ code: 0, digest: DIGEST });
+  // The liar ends the part of all of them; one that is found only then is asked for nothing.
   const files = asked.filter((one) => one.url.endsWith('/file.bin'));
-  expect([...new Set(files.map(({ kind }) => kind))].sort()).toEqual([...bad].sort());
+  expect(files.map(({ kind }) => kind)).toContain('wrong bytes');
   expect(got.stdout).toContain('"note":"house-was-wrong"');
 });
 
