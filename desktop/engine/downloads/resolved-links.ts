@@ -3,12 +3,12 @@
 import { relative } from 'node:path';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
+import type { Resolver } from '@millrace/shared/bridge/rpc/settings-api';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import { type Answered, answered, type Resolved } from '@millrace/shared/download/resolve/resolved';
 import { withoutLogin } from '../net/credentials.ts';
 import { type Records, targetOf } from '../queue/records.ts';
 import { linksAnew } from '../resolvers/links-anew.ts';
-import type { Resolver } from '../resolvers/resolver-list.ts';
 import type { Found, Resolvers } from '../resolvers/resolvers.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import { inParallel } from '../sync/in-parallel.ts';

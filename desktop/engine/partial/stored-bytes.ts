@@ -10,12 +10,12 @@ import type {
   Journal,
   JournalEntry,
   JournalHeader,
-  ProvenEntry,
 } from '@millrace/shared/download/journal/journal';
 import { JournalEntries } from '@millrace/shared/download/journal/journal-entries';
 import { supersededEntries } from '@millrace/shared/download/journal/superseded';
 import { readAll } from '../files/file-steps.ts';
 import { JournalFile, type JournalMark } from './journal-file.ts';
+import { Proofs } from './proofs.ts';
 import { segmentDigest } from './segment-digest.ts';
 import { SEGMENT_BYTES } from './segment-pool.ts';
 import { UnitDigests, type WriteDigests } from './unit-digests.ts';
@@ -30,8 +30,6 @@ const JOURNAL_EVERY_MS = 50;
  * process loses bytes whose lines are not written yet.
  */
 const JOURNAL_EVERY_BYTES = 256 * 1024;
-/** Most lists of digests of blocks whose proofs are kept. */
-const MAX_PROOFS = 4;
 /** Shortest time from one write of the journal to the next, in milliseconds. */
 const JOURNAL_PAUSE_MS = 8;
 
@@ -52,8 +50,7 @@ export class StoredBytes {
   readonly #entries: JournalEntries | undefined;
   readonly #units: UnitDigests | undefined;
   #journal: JournalFile | undefined;
-  /** Bytes that have the digests of their blocks, by the names of these digests. */
-  readonly #proven = new Map<string, RangeSet>();
+  readonly #proofs = new Proofs();
   /** Bytes that count for this run only. */
   readonly #provisional = new RangeSet();
   #removals = 0;
@@ -90,7 +87,7 @@ export class StoredBytes {
   /** Begins the journal. @throws Error of the file system */
   async open(path: string, header: JournalHeader): Promise<void> {
     const entries = this.#entries as JournalEntries;
-    this.#journal = new JournalFile(path, header, entries, () => this.#provenEntries());
+    this.#journal = new JournalFile(path, header, entries, () => this.#proofs.entries());
     await this.#journal.write();
   }
 
@@ -142,19 +139,13 @@ export class StoredBytes {
    * @param by name of these digests
    */
   addProven(range: ByteRange, by: string): void {
-    const proven = this.#proven.get(by) ?? new RangeSet();
-    this.#proven.set(by, proven);
-    proven.add(range);
+    this.#proofs.add({ range, by });
     this.#journal?.addProven({ range, by });
   }
 
   /** Returns the bytes that have some digests, as `addProven` was told in this run or an earlier one. */
   provenBy(by: string): readonly ByteRange[] {
-    return [...(this.#proven.get(by)?.ranges ?? [])];
-  }
-
-  #provenEntries(): ProvenEntry[] {
-    return [...this.#proven].flatMap(([by, { ranges }]) => ranges.map((range) => ({ range, by })));
+    return this.#proofs.by(by);
   }
 
   /** Removes bytes, from the journal too. @throws Error of the file system */
@@ -167,7 +158,7 @@ export class StoredBytes {
       for (const range of ranges) {
         this.ranges.remove(range);
         this.#provisional.remove(range);
-        for (const proven of this.#proven.values()) proven.remove(range);
+        this.#proofs.remove(range);
         unproven.push(...(entries?.remove(range) ?? []));
       }
       this.#options.onLost(ranges);
@@ -185,7 +176,7 @@ export class StoredBytes {
     this.#units?.clear();
     this.ranges.remove(all);
     this.#provisional.remove(all);
-    this.#proven.clear();
+    this.#proofs.clear();
     this.#entries?.remove(all);
     this.#journal?.replace();
   }
@@ -247,19 +238,9 @@ export class StoredBytes {
       lines = supersededEntries(lines, failed, this.ranges, UNIT_BYTES);
       unfit = [];
     }
-    for (const { range, by } of proven) this.#recoverProven(range, by);
+    for (const entry of proven) this.#proofs.recover(entry, this.ranges);
     const kept = durable.ranges.reduce((sum, range) => sum + this.ranges.bytesWithin(range), 0);
     return durable.bytes - kept;
-  }
-
-  #recoverProven(range: ByteRange, by: string): void {
-    if (!this.#proven.has(by) && this.#proven.size === MAX_PROOFS) return;
-    const proven = this.#proven.get(by) ?? new RangeSet();
-    this.#proven.set(by, proven);
-    for (const one of this.ranges.ranges) {
-      const both = intersect(one, range);
-      if (both !== undefined) proven.add(both);
-    }
   }
 
   /** Returns ranges whose bytes have changed since they were written. @throws Error */

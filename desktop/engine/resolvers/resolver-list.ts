@@ -5,6 +5,7 @@
 
 import { isAbsolute } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
+import type { Resolver } from '@millrace/shared/bridge/rpc/settings-api';
 import { isLinkPattern } from '@millrace/shared/download/resolve/link-pattern';
 import {
   MAX_PATTERNS,
@@ -52,18 +53,7 @@ const resolver = z.strictObject({
   off: z.literal(true).optional(),
 });
 
-export type Resolver = Readonly<z.output<typeof resolver>>;
-
 const file = z.strictObject({ resolvers: z.array(resolver).max(MAX_RESOLVERS) });
-
-/** The resolver that comes with Millrace: the user's own yt-dlp. Nothing but its name asks for it. */
-export const YT_DLP: Resolver = {
-  name: 'yt-dlp',
-  args: ['yt-dlp'],
-  patterns: [],
-  seconds: 60,
-  prints: 'yt-dlp',
-};
 
 /**
  * Reads the resolvers.

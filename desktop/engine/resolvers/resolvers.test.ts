@@ -2,11 +2,12 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Resolver } from '@millrace/shared/bridge/rpc/settings-api';
 import { processState } from '../../local/process-state.ts';
 import { until } from '../../testing/fake-daemon.ts';
 import { checkedParams } from '../remote/places.ts';
 import { resolverFile } from './resolver-file.ts';
-import { type Resolver, readResolvers, removeResolver, setResolver } from './resolver-list.ts';
+import { readResolvers, removeResolver, setResolver } from './resolver-list.ts';
 import { Resolvers } from './resolvers.ts';
 
 const PAGE = 'https://page.example/watch?v=1';

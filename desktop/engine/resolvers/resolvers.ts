@@ -2,11 +2,12 @@
 
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { WaitingLine, waitInLine } from '@millrace/shared/base/waiting-line';
+import { type Resolver, YT_DLP } from '@millrace/shared/bridge/rpc/settings-api';
 import { isOfPatterns } from '@millrace/shared/download/resolve/link-pattern';
 import type { ResolverAnswer } from '@millrace/shared/download/resolve/resolved';
 import { withoutLogin } from '../net/credentials.ts';
 import { readAnswer } from './answers.ts';
-import { noResolver, type Resolver, readResolvers, setResolvers, YT_DLP } from './resolver-list.ts';
+import { noResolver, readResolvers, setResolvers } from './resolver-list.ts';
 import { runResolver } from './run-resolver.ts';
 
 /** Resolvers that run at a time; others wait. */

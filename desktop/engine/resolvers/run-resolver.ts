@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { homedir } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
+import type { Resolver } from '@millrace/shared/bridge/rpc/settings-api';
 import { resolverEnvironment } from '@millrace/shared/download/resolve/resolved';
 import { endGroup, findProgram, OutputEnd, startApart } from '../after/programs.ts';
 import { printableWords } from './answers.ts';
-import type { Resolver } from './resolver-list.ts';
 
 /** Longest output, in bytes. yt-dlp describes each of hundreds of formats. */
 const MAX_OUTPUT_BYTES = { answer: 2 ** 20, 'yt-dlp': 16 * 2 ** 20 } as const;

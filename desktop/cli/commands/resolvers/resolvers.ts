@@ -3,15 +3,14 @@
 import { isAbsolute, resolve } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { formatBytes } from '@millrace/shared/base/units';
+import { type Resolver, YT_DLP } from '@millrace/shared/bridge/rpc/settings-api';
 import { MAX_RESOLVER_SECONDS } from '@millrace/shared/download/resolve/resolved';
 import { Command } from 'commander';
 import { findProgram } from '../../../engine/after/programs.ts';
 import {
-  type Resolver,
   readResolvers,
   removeResolver,
   setResolver,
-  YT_DLP,
 } from '../../../engine/resolvers/resolver-list.ts';
 import { type Found, Resolvers } from '../../../engine/resolvers/resolvers.ts';
 import { action, type CliContext, type CommonOptions, type Report } from '../../console/context.ts';

@@ -1,13 +1,17 @@
 /** Methods for the daemon's settings. */
 
 import { SETTINGS_ROWS } from '@millrace/shared/bridge/contract/settings-rows';
-import type { KeyList, Resolvers, ScheduleView } from '@millrace/shared/bridge/rpc/settings-api';
+import {
+  type KeyList,
+  type Resolvers,
+  type ScheduleView,
+  YT_DLP,
+} from '@millrace/shared/bridge/rpc/settings-api';
 import { SIGNERS } from '@millrace/shared/download/signatures/signers';
 import { MAX_PER_HOST } from '@millrace/shared/download/transfer/host-limits';
 import { findProgram } from '../../after/programs.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import { systemProxyState } from '../../proxy/system-ways.ts';
-import { YT_DLP } from '../../resolvers/resolver-list.ts';
 import { addKeys, readKeyList, removeKey } from '../../signatures/key-list.ts';
 import { changeSettings, formatWindow, settingsOf } from '../../views/app-settings.ts';
 import { scheduleNow } from '../../views/totals.ts';

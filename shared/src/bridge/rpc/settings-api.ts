@@ -48,6 +48,7 @@ export type AfterCommand = Shape<typeof afterCommand>;
 export type AfterStep = Shape<typeof afterStep>;
 export type AfterSettings = Shape<typeof afterSettings>;
 export type Resolvers = Shape<typeof resolvers>;
+export type Resolver = Resolvers['resolvers'][number];
 export type ResolverTest = Shape<typeof resolverTest>;
 export type KeyList = Shape<typeof keyList>;
 /** The schedule's present effect. */
@@ -72,6 +73,15 @@ export interface SettingsChange {
   /** null removes a value. */
   readonly preferences?: Readonly<Record<string, string | number | boolean | null>>;
 }
+
+/** The resolver that comes with Millrace: the user's own yt-dlp. Nothing but its name asks for it. */
+export const YT_DLP: Resolver = {
+  name: 'yt-dlp',
+  args: ['yt-dlp'],
+  patterns: [],
+  seconds: 60,
+  prints: 'yt-dlp',
+};
 
 export const DEFAULT_APPEARANCE: Appearance = { theme: 'system', density: 'comfortable' };
 

@@ -3,23 +3,12 @@
 import {
   MAX_RESOLVER_SECONDS,
   RESOLVER_SECONDS,
-  type Resolvers,
+  type Resolver,
 } from '@millrace/shared/bridge/rpc/settings-api';
 import { Field, Lines, Switch } from '@millrace/shared/ui/fields';
 import { useState } from 'react';
 import { useText } from '../../common/context.tsx';
 import { SaveButton } from '../save-button.tsx';
-
-export type Resolver = Resolvers['resolvers'][number];
-
-/** The user's own yt-dlp, as the command line sets it up. */
-export const YT_DLP: Resolver = {
-  name: 'yt-dlp',
-  args: ['yt-dlp'],
-  patterns: [],
-  seconds: 60,
-  prints: 'yt-dlp',
-};
 
 interface FormProps {
   /** Undefined: a new one. */

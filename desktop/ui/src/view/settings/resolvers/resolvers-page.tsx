@@ -1,12 +1,17 @@
 /** The programs that find links to files: their order, whether they are on, and what they answer. */
 
-import type { Resolvers, ResolverTest } from '@millrace/shared/bridge/rpc/settings-api';
+import {
+  type Resolver,
+  type Resolvers,
+  type ResolverTest,
+  YT_DLP,
+} from '@millrace/shared/bridge/rpc/settings-api';
 import { Field, Select, Switch } from '@millrace/shared/ui/fields';
 import { IconButton } from '@millrace/shared/ui/icon-button';
 import { useEffect, useState } from 'react';
 import { bytes, dateTime } from '../../../text/format.ts';
 import { useApp, useText } from '../../common/context.tsx';
-import { type Resolver, ResolverForm, YT_DLP } from './resolver-form.tsx';
+import { ResolverForm } from './resolver-form.tsx';
 
 export function ResolversPage() {
   const text = useText();
