@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildApp } from '../edge/src/app.ts';
 import { readConfig } from '../edge/src/config/config.ts';
+import { standIn } from '../edge/src/listen/acme/order.ts';
 import { silentLog } from '../shared/src/base/log.ts';
 
 /** Silent log with the methods that the edge's server needs. */
@@ -31,7 +32,14 @@ export async function edgeMetrics(): Promise<MetricRow[]> {
     const files = ['--secret-file', secret, '--admin-token-file', secret];
     const zone = ['--dns-zone', 'cdn.example.net', '--dns-server', 'ns.example.net'];
     const anycast = ['--anycast-file', join(folder, 'routes'), '--anycast-route', '192.0.2.1'];
-    const options = ['--cache-dir', join(folder, 'cache'), ...files, ...zone, ...anycast];
+    // Small sizes: an edge refuses sizes that exceed the disk.
+    const cache = ['--cache-dir', join(folder, 'cache'), '--cache-disk', '64MiB'];
+    const depot = ['--depot-dir', join(folder, 'depot'), '--depot-quota', '64MiB'];
+    const tls = ['--tls-cert', join(folder, 'cert'), '--tls-key', join(folder, 'key')];
+    const pair = await standIn('edge.example.net');
+    writeFileSync(join(folder, 'cert'), pair.cert);
+    writeFileSync(join(folder, 'key'), pair.key);
+    const options = [...cache, ...depot, ...tls, ...files, ...zone, ...anycast];
     const config = readConfig(options, {});
     const app = await buildApp(config, log);
     // Metrics of the process come with the first call.

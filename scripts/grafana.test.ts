@@ -92,6 +92,22 @@ test('the metrics that METRICS.md queries exist', () => {
   for (const expression of expressions) expect(faults(expression)).toEqual([]);
 });
 
+test('the metrics that alerts and pages for operators name exist', () => {
+  const named = [
+    'edge/deploy/prometheus/alerts.yml',
+    'edge/OPERATING.md',
+    'edge/DEPOTS.md',
+    'edge/PRESETS.md',
+  ].flatMap((path) =>
+    // Not: an ending, as in `millrace_admission_...`.
+    [...readFileSync(documentUrl(path), 'utf8').matchAll(/\bmillrace_[a-z_]*[a-z]\b/g)].map(
+      ([name]) => name,
+    ),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((name) => labelsOf(name) === undefined)).toEqual([]);
+});
+
 test.each([
   ['rate(millrace_nothing_total[5m])', 'no metric millrace_nothing_total'],
   ['millrace_chunks_total{shelf="top"}', 'millrace_chunks_total has no shelf'],

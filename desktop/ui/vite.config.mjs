@@ -23,7 +23,8 @@ export default {
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: true,
-    chunkSizeWarningLimit: 700,
+    // kB. Whoever types `npm start` for the first time sees the warning above it.
+    chunkSizeWarningLimit: 1000,
     rolldownOptions: {
       // Radix marks each of its files as code for clients, and the bundler warns of each mark.
       onLog: (level, log, handle) => {

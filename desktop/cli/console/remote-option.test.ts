@@ -30,6 +30,7 @@ test('the variable counts where another machine can be used, and the option befo
 test.each([
   [['get', 'x', '--remote', NAS], /works on this machine only/],
   [['daemon', 'stop', '--remote', NAS], /works on this machine only/],
+  [['devices', '--remote', NAS], /works on this machine only/],
   [['list', '--remote', 'http://nas.example'], /is an address/],
   [['list', '--remote', 'https://a:b@nas.example'], /is an address/],
   [['list', '--remote', `${NAS}/x`], /is an address/],

@@ -11,7 +11,6 @@ const REMOTE: ReadonlySet<string> = new Set([
   'add',
   'categories',
   'change',
-  'devices',
   'export',
   'history',
   'import',

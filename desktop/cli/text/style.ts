@@ -16,8 +16,6 @@ const FORMATS = {
   title: 'bold',
 } as const;
 
-export const plainStyle: Style = (_meaning, text) => text;
-
 /**
  * Returns a style that uses colours where the stream is a terminal that wants them (NO_COLOR,
  * FORCE_COLOR).

@@ -135,7 +135,7 @@ const UNITS = [
 export function leaseText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   for (const [unit, size] of UNITS) {
-    if (seconds >= 2 * size) return `${Math.floor(seconds / size)} ${unit}`;
+    if (seconds >= 2 * size) return `${Math.round(seconds / size)} ${unit}`;
   }
   return `${seconds} s`;
 }

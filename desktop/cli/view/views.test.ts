@@ -3,7 +3,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { SourceStatus } from '@millrace/shared/bridge/rpc/detail-api';
 import fc from 'fast-check';
-import { plainStyle } from '../text/style.ts';
+import type { Style } from '../text/style.ts';
 import { downloadTable, summary } from './download-table.ts';
 import { ago, note, share, shortIdChars } from './download-words.ts';
 import { infoText } from './info-text.ts';
@@ -12,6 +12,7 @@ import { changeLine, WatchModel } from './watch-model.ts';
 
 const MiB = 2 ** 20;
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5);
+const plainStyle: Style = (_meaning, text) => text;
 
 function download(part: Partial<DownloadView> = {}): DownloadView {
   return {

@@ -122,11 +122,17 @@ export function digestFromBase64(algorithm: DigestAlgorithm, text: string): Dige
   // Checked before decoding: `atob` skips white space, so one digest could be spelled in two ways.
   if (text.length > bytes * 2 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
   try {
-    const hex = Array.from(atob(text), (char) => char.charCodeAt(0).toString(16).padStart(2, '0'));
-    return digestFromHex(algorithm, hex.join(''));
+    return digestFromHex(algorithm, toHex(Uint8Array.from(atob(text), (c) => c.charCodeAt(0))));
   } catch {
     return undefined;
   }
+}
+
+/** Returns lower-case hexadecimal digits, two per byte. */
+export function toHex(bytes: Uint8Array): string {
+  let hex = '';
+  for (const byte of bytes) hex += byte.toString(16).padStart(2, '0');
+  return hex;
 }
 
 /** Writes a digest as the command line takes it: `sha-256=HEX`. */

@@ -7,7 +7,7 @@
 
 import * as z from 'zod';
 import { type ByteRange, rangeBytes } from '../base/byte-range.ts';
-import type { PieceDigests } from '../base/digest.ts';
+import { type PieceDigests, toHex } from '../base/digest.ts';
 import { isMillraceError, MillraceError } from '../base/errors.ts';
 import { shown } from '../base/shown.ts';
 import { MAX_DATA, MAX_PARITY } from '../code/reed-solomon.ts';
@@ -341,15 +341,9 @@ function decoded(text: string): Uint8Array | undefined {
 
 function hexesOf(bytes: Uint8Array): string[] {
   const count = bytes.length / DIGEST_BYTES;
-  return Array.from({ length: count }, (_, i) => hexOf(bytes, i * DIGEST_BYTES));
-}
-
-function hexOf(bytes: Uint8Array, start: number): string {
-  let hex = '';
-  for (const byte of bytes.subarray(start, start + DIGEST_BYTES)) {
-    hex += byte.toString(16).padStart(2, '0');
-  }
-  return hex;
+  return Array.from({ length: count }, (_, i) =>
+    toHex(bytes.subarray(i * DIGEST_BYTES, (i + 1) * DIGEST_BYTES)),
+  );
 }
 
 function bad(detail: string): MillraceError {

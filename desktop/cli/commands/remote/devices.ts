@@ -51,7 +51,7 @@ export function devicesCommand(context: CliContext): Command {
   );
   command
     .command('list', { isDefault: true })
-    .description('list them')
+    .description('list the devices and logged-in browsers')
     .option(...JSON_OPTION)
     .action(
       action(context, (report) =>

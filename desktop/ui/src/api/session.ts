@@ -1,5 +1,6 @@
 /** Logs in and out. Only the browser can see the page's cookie, so the page asks the daemon. */
 
+import { toHex } from '@millrace/shared/base/digest';
 import {
   type AccountRequest,
   LOGIN_BY_ACCOUNT,
@@ -40,9 +41,7 @@ const ATTEMPTS = 5;
  * changes, those to its own machine too, so the code is sent again when no answer comes.
  */
 export async function logInByCode(code: string): Promise<SessionAnswer> {
-  const page = [...crypto.getRandomValues(new Uint8Array(16))]
-    .map((byte) => byte.toString(16).padStart(2, '0'))
-    .join('');
+  const page = toHex(crypto.getRandomValues(new Uint8Array(16)));
   for (let attempt = 0; ; attempt++) {
     const answer = await logIn({ code, page });
     if (answer !== 'offline' || attempt + 1 === ATTEMPTS) return answer;

@@ -3,12 +3,11 @@
  */
 
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
-import { type DigestAlgorithm, strongest } from '@millrace/shared/base/digest';
+import { type DigestAlgorithm, strongest, toHex } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
 import { contentDigests } from '@millrace/shared/http/fields/digest-fields';
 import type { Headers } from '@millrace/shared/http/fields/headers';
-import { toHex } from '../storage/hex.ts';
 
 /** Most bytes to read from a connection at a time. */
 const PIECE_BYTES = 1024 * 1024;
@@ -71,7 +70,7 @@ export function contentCheck(fields: Headers, range: ByteRange) {
     /** Compares the digests. @throws MillraceError `wrong-digest` */
     async finish(): Promise<void> {
       const hash = await crypto.subtle.digest(SUBTLE[digest.algorithm] as string, body);
-      const hex = toHex(hash);
+      const hex = toHex(new Uint8Array(hash));
       if (hex !== digest.hex) throw new MillraceError('wrong-digest', `${digest.algorithm} ${hex}`);
     },
   };

@@ -3,11 +3,10 @@
  * The browser's own SHA-256 takes all bytes at once, which would put the whole file in memory.
  */
 
-import { type Digest, type DigestAlgorithm, strongest } from '@millrace/shared/base/digest';
+import { type Digest, type DigestAlgorithm, strongest, toHex } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { md5, sha1 } from '@noble/hashes/legacy.js';
 import { sha224, sha256, sha384, sha512 } from '@noble/hashes/sha2.js';
-import { toHex } from './hex.ts';
 
 interface Hash {
   update(bytes: Uint8Array): unknown;

@@ -5,6 +5,7 @@
  */
 
 import { type ByteRange, intersect, RangeSet, rangeBytes } from '@millrace/shared/base/byte-range';
+import { toHex } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import {
   formatEntry,
@@ -16,7 +17,6 @@ import {
 } from '@millrace/shared/download/journal/journal';
 import { JournalEntries } from '@millrace/shared/download/journal/journal-entries';
 import { matchVersion } from '@millrace/shared/http/fields/validators';
-import { toHex } from './hex.ts';
 
 /** The members of FileSystemSyncAccessHandle in use. */
 export interface SyncFile {
@@ -171,7 +171,7 @@ export class Partial {
     const read = attempt(() => this.#data.read(bytes, { at: range.start }));
     // The browser computes the digest outside this thread, from a copy that it makes at once.
     const hash = await crypto.subtle.digest('SHA-256', bytes.subarray(0, read));
-    return toHex(hash.slice(0, 8));
+    return toHex(new Uint8Array(hash, 0, 8));
   }
 
   /** Recovers the stretches whose bytes still have their digest. */

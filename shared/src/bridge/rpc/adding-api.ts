@@ -20,9 +20,6 @@ import type { added, apart } from '../results/download-results.ts';
 import type { Shape } from '../results/named.ts';
 import type { DELICATE_KINDS } from '../results/values.ts';
 
-/** Names of the algorithms of digests, as the daemon takes them. */
-export const DIGEST_NAMES = ['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512'] as const;
-
 export type AddRequest = Shape<typeof addRequest>;
 export type AddedResult = Shape<typeof added>;
 export type Apart = Shape<typeof apart>;

@@ -10,18 +10,14 @@ import type {
   speedHistory,
 } from '../results/detail-results.ts';
 import type { Shape } from '../results/named.ts';
-import type { LOG_EVENTS } from '../results/values.ts';
 
 export { LOG_EVENTS } from '../results/values.ts';
 
 export const MAX_CELLS = 2048;
 
-export type LogEvent = (typeof LOG_EVENTS)[number];
-
 export type BlockMap = Shape<typeof blockMap>;
 /** A source, as the engine reports it. */
 export type SourceStatus = Shape<typeof sourceStatus>;
-export type SourceState = SourceStatus['state'];
 export type SourceView = Shape<typeof sourceView>;
 export type SpeedHistory = Shape<typeof speedHistory>;
 export type LogEntry = Shape<typeof logEntry>;

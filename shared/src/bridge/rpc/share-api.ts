@@ -9,7 +9,6 @@ import type {
   sharePlace,
   shareView,
 } from '../results/share-results.ts';
-import type { SHARE_STATES } from '../results/values.ts';
 
 /** Most depots that can be set up. */
 export const MAX_DEPOTS = 16;
@@ -20,7 +19,6 @@ export const OUTGOING_PATH = '/outgoing/';
 
 export type DepotEntry = Shape<typeof depotEntry>;
 export type DepotCheck = Shape<typeof depotCheck>;
-export type ShareState = (typeof SHARE_STATES)[number];
 export type SharePlace = Shape<typeof sharePlace>;
 export type ShareView = Shape<typeof shareView>;
 export type Outgoing = Shape<typeof outgoing>;

@@ -4,7 +4,6 @@ import { anyPath } from '../../../testing/draws/any-text.ts';
 import { MAX_CHUNK_NAME_CHARS, MAX_URL_CHARS } from '../../base/limits.ts';
 import {
   type ChunkName,
-  cacheKey,
   formatChunkName,
   onwardSalt,
   parseChunkName,
@@ -59,15 +58,6 @@ describe('chunk names', () => {
       fc.property(chunkName, chunkName, (a, b) => {
         const same = formatChunkName(a) === formatChunkName(b);
         expect(same).toBe(JSON.stringify(a) === JSON.stringify(b));
-      }),
-    );
-  });
-
-  test('a retry is cached under the name of the first attempt', () => {
-    fc.assert(
-      fc.property(chunkName, (name) => {
-        expect(cacheKey(name)).toBe(formatChunkName({ ...name, salt: '' }));
-        expect(parseChunkName(cacheKey(name))?.salt).toBe('');
       }),
     );
   });

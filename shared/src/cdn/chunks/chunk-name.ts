@@ -51,11 +51,6 @@ export function parseChunkName(text: string): ChunkName | undefined {
   return { url: url as string, range: { start, end }, salt: salt as string, tag };
 }
 
-/** Returns the name without its retry salt, under which caches store the chunk. */
-export function cacheKey(name: ChunkName): string {
-  return formatChunkName({ ...name, salt: '' });
-}
-
 /**
  * Makes the text that routing hashes: URL, position and salt. The version is left out, so that the
  * node that knows the current version also has the first chunk; the end is left out, so that a

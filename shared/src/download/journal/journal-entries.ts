@@ -4,6 +4,7 @@
  */
 
 import { type ByteRange, intersect } from '../../base/byte-range.ts';
+import { toHex } from '../../base/digest.ts';
 import type { JournalEntry } from './journal.ts';
 
 const DIGEST_BYTES = 8;
@@ -123,7 +124,7 @@ export class JournalEntries {
     const at = index % GROUP_UNITS;
     if (group?.known[at] !== 1) return undefined;
     const digest = group.digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES);
-    return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
+    return toHex(digest);
   }
 
   #setWhole(index: number, digest: string): void {

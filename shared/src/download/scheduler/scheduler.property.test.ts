@@ -120,7 +120,6 @@ class Game {
       this.stored.remove(range);
     } else if (what < 0.94 && this.sources.length > 1) {
       const [gone] = this.sources.splice(this.below(this.sources.length), 1);
-      this.scheduler.removeSource(gone as string);
       for (const r of this.readings) if (r.assignment.source === gone) this.end(r, 'cancelled');
     } else if (what < 0.95) {
       const missing = SOURCES.find((id) => !this.sources.includes(id));

@@ -75,17 +75,6 @@ describe('Scheduler', () => {
     expect(take(scheduler, 'far', 20)?.assignment.range.start).toBe(1000);
   });
 
-  test('a source that has been removed gets nothing', () => {
-    const scheduler = schedule();
-    const reading = take(scheduler) as Reading;
-    scheduler.removeSource('near');
-    expect(scheduler.next('near', 0)).toBeUndefined();
-    expect(scheduler.forecast('near', 0)).toBeUndefined();
-    scheduler.onEnd(reading.assignment, 'cancelled', 0);
-    scheduler.addSource('far');
-    expect(take(scheduler, 'far')?.assignment.range.start).toBe(0);
-  });
-
   test.each([0, -1, 1.5, Number.NaN])('a file of %d bytes is refused', (length) => {
     expect(() => schedule({ length })).toThrow('nothing to schedule');
   });

@@ -150,11 +150,6 @@ export class Scheduler {
     this.#state.sources.add(id, { own, holds, hasPeers });
   }
 
-  /** Removes a source. The caller ends the requests that are still under way there. */
-  removeSource(id: string): void {
-    this.#state.sources.remove(id);
-  }
-
   /** Returns true if a source has bytes that are not stored. */
   canBring(id: string): boolean {
     const { sources, stored } = this.#state;

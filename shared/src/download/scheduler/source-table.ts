@@ -71,10 +71,6 @@ export class SourceTable {
     });
   }
 
-  remove(id: string): void {
-    this.#sources.delete(id);
-  }
-
   /** Notes that bytes at `position` have become free again. */
   reopen(position: number): void {
     for (const source of this.#sources.values()) source.own?.reopen(position);

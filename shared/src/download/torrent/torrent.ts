@@ -8,6 +8,7 @@ import {
   type DigestAlgorithm,
   digestFromHex,
   type PieceDigests,
+  toHex,
 } from '../../base/digest.ts';
 import { MillraceError } from '../../base/errors.ts';
 import { MAX_URL_CHARS } from '../../base/limits.ts';
@@ -346,10 +347,6 @@ function hexesOf(digests: Uint8Array, each: number): string[] {
   return Array.from({ length: digests.length / each }, (_, i) =>
     toHex(digests.subarray(i * each, (i + 1) * each)),
   );
-}
-
-function toHex(value: Uint8Array): string {
-  return Array.from(value, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function fail(why: string): never {

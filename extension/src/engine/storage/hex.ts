@@ -1,4 +1,0 @@
-/** Returns lower-case hexadecimal digits, two per byte. */
-export function toHex(bytes: ArrayBuffer | Uint8Array): string {
-  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
