@@ -15,7 +15,11 @@ const PARTS = {
   [`${SHARED}/house`]: [`${SHARED}/(base|http)`],
   [`${SHARED}/code`]: [],
   [`${SHARED}/exnode`]: [`${SHARED}/(base|code|http|schema)`],
-  [`${SHARED}/download`]: [`${SHARED}/(base|http)`, `${SHARED}/cdn/routing/hrw[.]ts`],
+  [`${SHARED}/download`]: [
+    `${SHARED}/(base|http)`,
+    `${SHARED}/cdn/routing/hrw[.]ts`,
+    `${SHARED}/text/wildcards[.]ts`,
+  ],
   [`${SHARED}/reuse`]: [`${SHARED}/base`],
   [`${SHARED}/sync`]: [
     `${SHARED}/(base|http|schema)`,

@@ -12,17 +12,17 @@ import type { JournalHeader } from '@millrace/shared/download/journal/journal';
 import type { Validators } from '@millrace/shared/http/fields/validators';
 import { fileError } from '../files/file-error.ts';
 import { lockFile, removeLeftLock } from '../files/file-lock.ts';
-import { exists, readAll, writeAll } from '../files/file-steps.ts';
+import { exists, readAll } from '../files/file-steps.ts';
 import { FileWatch } from '../files/file-watch.ts';
 import { isHeld } from '../files/held-name.ts';
 import { openOwn } from '../files/own-file.ts';
 import { DATA_SUFFIX, JOURNAL_SUFFIX, LOCK_SUFFIX } from '../files/partial-names.ts';
 import { DataFlush } from './data-flush.ts';
+import { DataWriter } from './data-writer.ts';
 import { type FileNames, undoFinish } from './interrupted-finish.ts';
 import { closeComplete, nameComplete } from './name-complete.ts';
 import { type RecoveryOptions, recoverPartial } from './partial-recovery.ts';
 import { StoredBytes } from './stored-bytes.ts';
-import { Writes } from './writes.ts';
 
 export interface PartialFileOptions extends RecoveryOptions {
   /** Final path of the complete file. */
@@ -43,7 +43,7 @@ export class PartialFile {
   readonly #watch: FileWatch;
   readonly #stored: StoredBytes;
   readonly #flush: DataFlush;
-  readonly #writes = new Writes();
+  readonly #writer: DataWriter;
   readonly #fail = (error: unknown): never => {
     throw fileError(error, this.#options.path);
   };
@@ -76,8 +76,10 @@ export class PartialFile {
       data,
       watch: this.#watch,
       stored: this.#stored,
-      isWriting: () => this.#writes.isBusy,
+      isWriting: () => this.#writer.isBusy,
     });
+    const [watch, stored, flush] = [this.#watch, this.#stored, this.#flush];
+    this.#writer = new DataWriter({ data, watch, stored, flush });
   }
 
   /**
@@ -165,20 +167,8 @@ export class PartialFile {
    *   stay, and writing can continue after a successful `flush`
    */
   async store(position: number, bytes: Buffer, provisional = false): Promise<void> {
-    const range = { start: position, end: position + bytes.length };
-    for (;;) {
-      const { failure } = this.#flush;
-      if (failure !== undefined) throw failure;
-      const other = this.#writes.touching(range);
-      if (other === undefined) break;
-      await other;
-    }
-    const missing = this.#stored.ranges.missing(range);
-    if (missing.length === 0) return;
-    const write = this.#write(missing, position, bytes, provisional);
-    await this.#writes.run(range, write).catch(this.#fail);
-    this.#options.onStored?.();
-    this.#flush.soon();
+    const isNew = await this.#writer.write(position, bytes, provisional).catch(this.#fail);
+    if (isNew) this.#options.onStored?.();
   }
 
   /**
@@ -332,28 +322,8 @@ export class PartialFile {
 
   /** Waits for all writes under way, and flushes if possible. */
   async #settle(): Promise<void> {
-    await this.#writes.settled();
+    await this.#writer.settled();
     await this.flush().catch(() => {});
-  }
-
-  async #write(
-    missing: readonly ByteRange[],
-    position: number,
-    bytes: Buffer,
-    provisional: boolean,
-  ): Promise<void> {
-    await this.#watch.beforeWrite();
-    for (const gap of missing) {
-      for (const range of this.#stored.cut(gap)) {
-        const part = bytes.subarray(range.start - position, range.end - position);
-        const write = writeAll(this.#data, part, range.start);
-        // The digest is computed while the system writes.
-        const digests = provisional ? undefined : this.#stored.digests(range, part);
-        await write;
-        this.#stored.add(range, digests);
-        if (this.#stored.journal !== undefined) this.#flush.written(range);
-      }
-    }
   }
 
   /** Verifies the file after another program wrote to it: keeps the bytes that are unchanged. */

@@ -4,6 +4,7 @@
  */
 
 import { BlockList, isIP } from 'node:net';
+import { fitsWildcards } from '@millrace/shared/text/wildcards';
 
 /** Contents of a `no_proxy` variable. */
 export interface NoProxy {
@@ -73,7 +74,7 @@ function splitPort(entry: string): { host: string; port: number | undefined } {
 function hostRule(text: string): Rule {
   if (text === '*') return () => true;
   if (text === '<local>') return (host) => !host.includes('.') && isIP(host) === 0;
-  if (text.indexOf('*', 1) > 0 || /^\*[^.]/.test(text)) return wildcardRule(text);
+  if (text.indexOf('*', 1) > 0 || /^\*[^.]/.test(text)) return (host) => fitsWildcards(host, text);
   const family = isIP(text);
   if (family !== 0) return networkRule(text, family === 4 ? 32 : 128);
   const domain = text.replace(/^\*?\./, '').replace(/\.$/, '');
@@ -81,22 +82,6 @@ function hostRule(text: string): Rule {
   const within = `.${domain}`;
   const itself = !text.startsWith('*.');
   return (host) => host.endsWith(within) || (itself && host === domain);
-}
-
-/** Matches the text between stars in turn, so that no pattern takes long. */
-function wildcardRule(text: string): Rule {
-  const [first = '', ...rest] = text.split('*');
-  const last = rest.pop() ?? '';
-  return (host) => {
-    if (!host.startsWith(first)) return false;
-    let at = first.length;
-    for (const part of rest) {
-      const found = host.indexOf(part, at);
-      if (found < 0) return false;
-      at = found + part.length;
-    }
-    return host.length - last.length >= at && host.endsWith(last);
-  };
 }
 
 function networkRule(address: string, bits: number): Rule {

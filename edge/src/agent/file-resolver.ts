@@ -36,7 +36,7 @@ import { AbsentError, AnsweredError, isWhole } from '../files/origin-answer.ts';
 import { INGRESS, type Path } from '../files/path.ts';
 import type { Network } from '../peers/network.ts';
 import type { RemoteVersion } from '../peers/version-message.ts';
-import { followRemote } from './follow-remote.ts';
+import { followRemote } from '../streams/follow-remote.ts';
 import {
   OriginVersion,
   type OriginVersionOptions,

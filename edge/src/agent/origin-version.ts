@@ -37,11 +37,11 @@ import { readChunk } from '../egress/origin-source.ts';
 import type { ChunkBuffer, ChunkMemory } from '../files/chunk-memory.ts';
 import { detached, type FileVersion, type Pointer, type Scope } from '../files/file-version.ts';
 import type { OnInterim } from '../files/path.ts';
-import { unlessChanged } from './ask-again.ts';
+import { unlessChanged } from '../streams/ask-again.ts';
+import type { RunningStream } from '../streams/running-stream.ts';
+import type { Streams } from '../streams/streams.ts';
 import type { ChunkStore } from './chunk-store.ts';
 import { missOf, noFileError } from './read-answer.ts';
-import type { RunningStream } from './running-stream.ts';
-import type { Streams } from './streams.ts';
 import { ENCODED, isEncodedPart } from './tunnel.ts';
 
 export interface OriginVersionOptions {
@@ -139,7 +139,7 @@ export class OriginVersion {
     if (status !== 206 || digest !== undefined || isWholePart(headers)) return false;
     const range = parseContentRange(listField(headers, 'content-range'));
     if (range?.total === undefined || canPin(readValidators(headers))) return false;
-    return this.#options.streams.keepsForTime(response, url, range.total);
+    return this.#options.streams.rules.keepsForTime(response, url, range.total);
   }
 
   #open(
@@ -227,7 +227,7 @@ export class OriginVersion {
     const coding = contentCoding(headers);
     // Content that was requested by its digest is not known before its end.
     const reason =
-      question.digest !== undefined ? 'no-ranges' : streams.refuses(response, question.url);
+      question.digest !== undefined ? 'no-ranges' : streams.rules.refuses(response, question.url);
     if (reason !== undefined) {
       const hasRanges = fwdStatus === 206 && reason === 'no-ranges';
       const told = coding !== undefined ? ENCODED : hasRanges ? 'no-validator' : reason;

@@ -8,14 +8,14 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import type { ChunkName } from '@millrace/shared/cdn/chunks/chunk-name';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import type { ChunkStore } from '../agent/chunk-store.ts';
-import { nextPiece, type Piece, storedPiece } from '../agent/stream-piece.ts';
-import type { Streams } from '../agent/streams.ts';
 import { isPointer, type PointerCache } from '../cache/pointer-cache.ts';
 import { writeLoaned } from '../clients/loaned-write.ts';
 import { sha256 } from '../files/chunk.ts';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
 import { signedPiece } from '../peers/stream-pieces.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
+import { nextPiece, type Piece, storedPiece } from '../streams/stream-piece.ts';
+import type { Streams } from '../streams/streams.ts';
 
 export interface SendPieceOptions {
   readonly auth: ClusterAuth;

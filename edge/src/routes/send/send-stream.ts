@@ -12,12 +12,12 @@ import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fiel
 import { viaItem } from '@millrace/shared/http/fields/via';
 import { sleep } from '@millrace/shared/node/sleep';
 import { responseHead } from '../../agent/response-head.ts';
-import type { RunningStream } from '../../agent/running-stream.ts';
 import { endResponse } from '../../clients/connection.ts';
 import type { Exchange } from '../../clients/exchanges.ts';
 import { writeLoaned } from '../../clients/loaned-write.ts';
 import type { Pointer } from '../../files/file-version.ts';
 import { changeFields } from '../../policy/origin-rules.ts';
+import type { RunningStream } from '../../streams/running-stream.ts';
 import type { LinkPrefixer } from './link-prefixer.ts';
 import { forPages } from './other-sites.ts';
 import type { SendFileOptions } from './send-file.ts';

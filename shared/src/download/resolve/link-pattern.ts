@@ -3,6 +3,8 @@
  * subdomains; `https://*.example.org/watch/*` has a scheme, a host and a path; `*` is every link.
  */
 
+import { fitsWildcards } from '../../text/wildcards.ts';
+
 const MAX_PATTERN_CHARS = 500;
 const HOST = /^(?:\*|(?:\*\.)?[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
 
@@ -59,20 +61,5 @@ function matches(url: URL, { scheme, host, withSubdomains, port, path }: LinkPat
     host === '*' ||
     url.hostname === host ||
     (withSubdomains && !host.startsWith('[') && url.hostname.endsWith(`.${host}`));
-  return isHost && isLike(url.pathname + url.search, path);
-}
-
-/** Compares a text with a pattern in a time that grows with their lengths alone. */
-function isLike(text: string, pattern: string): boolean {
-  const [first = '', ...rest] = pattern.split('*');
-  if (rest.length === 0) return text === pattern;
-  const last = rest.pop() as string;
-  if (!text.startsWith(first)) return false;
-  let at = first.length;
-  for (const part of rest) {
-    const found = text.indexOf(part, at);
-    if (found < 0) return false;
-    at = found + part.length;
-  }
-  return text.length - last.length >= at && text.endsWith(last);
+  return isHost && fitsWildcards(url.pathname + url.search, path);
 }

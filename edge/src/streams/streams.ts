@@ -10,14 +10,7 @@ import { OBJECT_BYTES } from '@millrace/shared/cdn/admission/memory-weight';
 import { StreamDigests } from '@millrace/shared/cdn/chunks/stream-plan';
 import { isStreamTag, streamTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
-import {
-  type Freshness,
-  isFresh,
-  readFreshness,
-  withTimes,
-} from '@millrace/shared/http/answers/freshness';
 import { judgeWholeAsSent } from '@millrace/shared/http/answers/range-contract';
-import { whyNotStreamed } from '@millrace/shared/http/answers/whole-answer';
 import { canPin } from '@millrace/shared/http/fields/validators';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
@@ -35,6 +28,7 @@ import {
 import { askAgain } from './ask-again.ts';
 import { LaterPasses } from './later-passes.ts';
 import { RunningStream } from './running-stream.ts';
+import { StreamRules } from './stream-rules.ts';
 import type {
   StreamBody,
   StreamedVersion,
@@ -69,8 +63,6 @@ interface First {
 }
 
 const NOT_PINNED = 'the node that knows it is gone';
-/** Fewest chunks that the cache must hold: what passes must stay until its clients have it. */
-const LEAST_CHUNKS = 8;
 /** Weight of a stream besides its chunk. */
 const STREAM_WEIGHT = 24 * OBJECT_BYTES;
 
@@ -81,6 +73,8 @@ export class Streams implements ChunkSource {
   /** All first passes under way, by tag. */
   readonly #byTag = new Map<string, RunningStream>();
   readonly #later: LaterPasses;
+  /** Rules for which answers are kept. */
+  readonly rules: StreamRules;
   /** Called with bytes that a later pass brings for a client before those that it has asked for. */
   onSkipped: (client: string, bytes: number) => void = () => {};
   /** Stores a chunk in memory and on disk. */
@@ -90,6 +84,7 @@ export class Streams implements ChunkSource {
 
   constructor(options: StreamsOptions) {
     this.#options = options;
+    this.rules = new StreamRules(options);
     this.#later = new LaterPasses({
       ...options,
       keep: (chunk) => this.keep(chunk),
@@ -130,35 +125,9 @@ export class Streams implements ChunkSource {
   }
 
   /**
-   * Returns why a whole answer is not kept; undefined if it is.
-   *
-   * @param url that was asked for
-   * @throws MillraceError of `judgeWholeAsSent`
-   */
-  refuses(response: HttpResponse, url: URL): string | undefined {
-    const { length } = judgeWholeAsSent(response.headers);
-    if (!this.canKeep) return 'no-ranges';
-    const { maxBytes } = this.#options;
-    return whyNotStreamed(response.headers, length, maxBytes, this.#freshness(response, url));
-  }
-
-  /** Returns true if an answer with a whole file of that length and these fields would be fresh for a time. */
-  keepsForTime(response: HttpResponse, url: URL, length: number): boolean {
-    const freshness = this.#freshness(response, url);
-    const { maxBytes } = this.#options;
-    if (!this.canKeep || !isFresh(freshness, freshness.arrivedAt)) return false;
-    return whyNotStreamed(response.headers, length, maxBytes, freshness) === undefined;
-  }
-
-  #freshness({ headers, requestedAt, arrivedAt }: HttpResponse, url: URL): Freshness {
-    const stated = readFreshness(headers, requestedAt, arrivedAt);
-    return withTimes(stated, headers, this.#options.times(url));
-  }
-
-  /**
    * Begins a stream, which takes the answer's body.
    *
-   * @param response that `refuses` does not refuse
+   * @param response that `rules` do not refuse
    * @param fields that clients get
    */
   begin(
@@ -173,16 +142,11 @@ export class Streams implements ChunkSource {
     const version = detached({ url: url.href, scope, length: 0, validators, tag, fields });
     const { client, grant } = question;
     const ask = { version, grant, client };
-    const freshness = this.#freshness(response, url);
+    const freshness = this.rules.freshness(response, url);
     const finalUrl = response.url.href === url.href ? version.url : response.url.href;
     const again = (signal: AbortSignal) => askAgain(this.#options, ask, signal);
     const streamed = { ...version, length };
     return this.#start(streamed, { freshness, finalUrl }, generation, response, again);
-  }
-
-  /** Returns true if files of one stream are kept here at all. */
-  get canKeep(): boolean {
-    return this.#options.maxBytes >= LEAST_CHUNKS * this.#options.chunkBytes;
   }
 
   /**

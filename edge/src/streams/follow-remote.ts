@@ -10,9 +10,8 @@ import type { ForwardTarget } from '../peers/membership.ts';
 import type { Network } from '../peers/network.ts';
 import type { RemoteVersion } from '../peers/version-message.ts';
 import { FollowedBody } from './followed-body.ts';
-import type { VersionQuestion } from './origin-version.ts';
 import type { RunningStream } from './running-stream.ts';
-import type { StreamBody } from './stream-types.ts';
+import type { StreamBody, StreamQuestion } from './stream-types.ts';
 import type { Streams } from './streams.ts';
 
 export interface FollowOptions {
@@ -42,13 +41,13 @@ const DEMANDS: RequestDemands = {
  */
 export function followRemote(
   { network, streams, chunkBytes }: FollowOptions,
-  question: VersionQuestion & { readonly path: Path },
+  question: Omit<StreamQuestion, 'scope'> & { readonly path: Path },
   remote: Running,
 ): { stream: RunningStream; pointer: Pointer } | undefined {
   const { url, path, generation, grant, client } = question;
   const { pointer, peer, sources } = remote;
   const { tag, validators } = pointer.version;
-  if (sources.includes(network.name) || !streams.canKeep) return undefined;
+  if (sources.includes(network.name) || !streams.rules.canKeep) return undefined;
   const lost = new Set<string>();
   const bodyOf = (at: Source, from: number) =>
     new FollowedBody({

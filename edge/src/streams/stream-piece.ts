@@ -3,8 +3,9 @@
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
+import type { Chunk } from '../files/chunk.ts';
+import type { ChunkRequest } from '../files/chunk-request.ts';
 import type { FileVersion } from '../files/file-version.ts';
-import type { ChunkStore } from './chunk-store.ts';
 import type { RunningStream } from './running-stream.ts';
 
 export interface Piece {
@@ -13,6 +14,12 @@ export interface Piece {
   readonly length: number | undefined;
   /** Ends the use of the memory. */
   release(): void;
+}
+
+/** The node's store of chunks. */
+interface Chunks {
+  /** Returns a chunk, which the caller must release. @throws MillraceError; the signal's reason */
+  get(request: ChunkRequest, signal: AbortSignal): Promise<{ readonly chunk: Chunk }>;
 }
 
 /** Time for which a piece waits to become a whole chunk, milliseconds. */
@@ -28,7 +35,7 @@ const WHOLE_WAIT_MS = 100;
 export async function nextPiece(
   stream: RunningStream,
   { start, end }: ByteRange,
-  chunks: ChunkStore,
+  chunks: Chunks,
   chunkBytes: number,
   signal: AbortSignal,
 ): Promise<Piece> {
@@ -65,7 +72,7 @@ export async function nextPiece(
 export async function storedPiece(
   version: FileVersion,
   { start, end }: ByteRange,
-  chunks: ChunkStore,
+  chunks: Chunks,
   chunkBytes: number,
   signal: AbortSignal,
 ): Promise<Piece> {
@@ -78,7 +85,7 @@ export async function storedPiece(
 }
 
 function partOf(
-  chunk: { readonly data: Buffer; release(): void },
+  chunk: Chunk,
   { start, end }: ByteRange,
   at: number,
   length: number | undefined,
