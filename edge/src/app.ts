@@ -20,6 +20,7 @@ import { OriginPolicy } from './policy/policy.ts';
 import { openClients } from './wiring/clients.ts';
 import { hasDepot, openDepot, openDepotServer } from './wiring/depot.ts';
 import { openDownloads } from './wiring/downloads.ts';
+import { openExnodes } from './wiring/exnodes.ts';
 import { openFiles } from './wiring/files.ts';
 import {
   addAdminGauges,
@@ -95,10 +96,12 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       serves: policy.digest,
       depot: depot?.depot.tag,
       depotRoom: depot?.room,
+      keepsOf: copies?.depots,
     }),
   );
   const { membership, network } = peers;
-  const files = openFiles(context, storage, peers, policy, depot?.depot, load);
+  const copies = await openExnodes(context, depot, storage, peers);
+  const files = openFiles(context, storage, peers, policy, depot?.depot, copies, load);
   // Without a token no one could see the figures.
   const figures =
     config.adminTokenFile === undefined
@@ -210,6 +213,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       await clients.close();
       await downloads?.close();
       await depots?.close();
+      await copies?.close();
       await depot?.close();
       await upkeep.endedSessions.close();
       await storage.close();

@@ -1,6 +1,7 @@
 /** Requests to depots, their own files, and the file of their owners. */
 
 import { parseHead } from '../../edge/src/depot/allocation-disk.ts';
+import { parseLine } from '../../edge/src/keeping/kept-exnodes.ts';
 import { readCreation } from '../../edge/src/routes/depot/requests.ts';
 import { parseOwners } from '../../shared/src/cdn/depot/owners-file.ts';
 import { readUploadFields, uploadFields } from '../../shared/src/http/fields/upload-fields.ts';
@@ -77,6 +78,22 @@ export const targets = [
       if (head === undefined) return 'refused';
       hold(head.bytes >= 0 && (head.final?.length ?? 0) >= 0, 'lengths are not negative');
       holdEqual(parseHead(JSON.stringify(head)), head, 'it round-trips');
+    },
+    long: { 'brackets inside brackets': () => '['.repeat(MEGABYTE) },
+  }),
+  fuzzTarget({
+    name: 'kept-exnode',
+    cases: mutatedJsonText([
+      {
+        ...{ format: 1, id: ID, proof: HEX64, length: 10, sha256: HEX64, name: 'a' },
+        ...{ edition: 1, expiresAt: 1e12, mark: ['era', 3] },
+      },
+    ]),
+    check(text) {
+      const kept = readOrThrow(() => parseLine(text));
+      if (kept === undefined) return 'refused';
+      hold(kept.length >= 0 && kept.expiresAt >= 0, 'length and end are not negative');
+      holdEqual(parseLine(JSON.stringify(kept)), kept, 'it round-trips');
     },
     long: { 'brackets inside brackets': () => '['.repeat(MEGABYTE) },
   }),

@@ -10,6 +10,7 @@ import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { Cluster, type Node } from '../../fixtures/programs/cluster.ts';
 import { runCli } from '../../fixtures/programs/processes.ts';
 import { askDepot, DepotStage } from '../../fixtures/stages/depot-stage.ts';
+import { becomes } from '../../fixtures/until.ts';
 
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 process.stderr.write(`tests of links to files: MILLRACE_TEST_SEED=${seed}\n`);
@@ -28,13 +29,15 @@ const secretFile = join(stage.folder, 'secret');
 await writeFile(secretFile, 'secret-of-the-network-of-tests-0123456789\n');
 const file = join(stage.folder, 'the set.bin');
 await writeFile(file, content);
+const depotOptions = (i: number) => [
+  ...['--depot-dir', join(stage.folder, `depot-${i}`), '--depot-quota', '1GiB'],
+  ...['--depot-owners-file', stage.ownersFile],
+];
 cluster = await Cluster.start({
   nodes: 4,
-  options: [
-    ...['--secret-file', secretFile, '--depot-owners-file', stage.ownersFile],
-    ...['--depot-quota', '1GiB', '--client-requests', '0'],
-  ],
-  perNode: (i) => ['--depot-dir', join(stage.folder, `depot-${i}`)],
+  options: ['--secret-file', secretFile, '--client-requests', '0'],
+  // A node that comes later has none.
+  perNode: (i) => (i < 4 ? depotOptions(i) : []),
   proxies: true,
   publicUrls: true,
 });
@@ -194,6 +197,7 @@ describe('a link to a file on several depots', () => {
       ({ read }: Document) => new URL(read).origin,
     );
     expect((await managing('trim', own, '--edge', place)).stale).toEqual([]);
+    done.trimmed = place;
     const [document = ''] = done.kept.exnodes.filter((one: string) => !one.startsWith(place));
     for (const node of nodes) {
       const shared = await (await fetch(originOf(node) + new URL(document).pathname)).text();
@@ -209,19 +213,42 @@ describe('a link to a file on several depots', () => {
     }
   });
 
-  test('gives the file by curl although two edges are dead', async () => {
-    const dead = nodes
+  test('gives the file by curl although two edges are dead, one of them its own', async () => {
+    // Edges that come later learn of the network from the first one.
+    const [, ...others] = nodes;
+    const dead = others
       .map((node) => ({ node, rank: random() }))
       .sort((a, b) => a.rank - b.rank)
       .slice(0, 2)
       .map(({ node }) => node);
     const dead2 = new Set(dead.map(originOf));
+    const isDead = (link: string) => dead2.has(new URL(link).origin);
+    const [gone = ''] = linksOf('sealed').filter(isDead);
+    const [renewed = ''] = (done.kept.exnodes as string[])
+      .filter(isDead)
+      .filter((link) => new URL(link).origin !== done.trimmed);
     for (const { edge } of dead) await edge.stop('SIGKILL');
+    const left = nodes.filter((node) => !dead.includes(node));
+    // It knows nothing of the dead ones, and has no depot.
+    const fresh = await (cluster as Cluster).add();
+    const at = (node: Node, link: string) => originOf(node) + new URL(link).pathname;
     for (const kind of kinds) {
-      const link = linksOf(kind).find((one) => !dead2.has(new URL(one).origin)) as string;
-      const [whole, part] = [await curl(link), await curl('-r', '1000000-5000000', link)];
-      expect([kind, sha256(whole)]).toEqual([kind, sha256(content)]);
-      expect(part.equals(content.subarray(1_000_000, 5_000_001))).toBe(true);
+      for (const link of linksOf(kind)) {
+        for (const node of [...left, fresh]) {
+          await becomes(async () => (await askDepot('HEAD', at(node, link))).status, 200);
+        }
+        const whole = await curl(at(fresh, link));
+        expect([kind, sha256(whole)]).toEqual([kind, sha256(content)]);
+        const part = await curl('-r', '1000000-5000000', at(left[1] as Node, link));
+        expect(part.equals(content.subarray(1_000_000, 5_000_001))).toBe(true);
+      }
+    }
+    // The copies of its exNode have the present lease, and none is left of what was revoked.
+    const head = await askDepot('HEAD', at(fresh, renewed));
+    const days = (Date.parse(head.headers.get('sunset') ?? '') - Date.now()) / 86_400_000;
+    expect([head.status, days > 19]).toEqual([200, true]);
+    for (const node of [...left, fresh]) {
+      expect([404, 503]).toContain((await askDepot('HEAD', at(node, gone))).status);
     }
   });
 });

@@ -31,6 +31,7 @@ function stage() {
     wallClock: () => now,
     depots: {
       knows: (id) => id.endsWith('dpot'),
+      mayFind: (id) => id.endsWith('dpot'),
       answers: () => depot.isThere,
       unknown: () => new MillraceError('no-such-allocation'),
       async ask(id, proof): Promise<StoredFile> {

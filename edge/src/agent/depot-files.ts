@@ -29,7 +29,7 @@ import type { DepotPeers } from '../peers/depot-peers.ts';
 import { isSameProof, proofOf } from '../policy/proofs.ts';
 
 export interface DepotFilesOptions {
-  readonly depots: Pick<DepotPeers, 'ask' | 'knows' | 'answers' | 'unknown'>;
+  readonly depots: Pick<DepotPeers, 'ask' | 'knows' | 'mayFind' | 'answers' | 'unknown'>;
   readonly purges: Purges;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
@@ -109,6 +109,11 @@ export class DepotFiles {
   /** Returns true if a node is known that has the depot of an id. */
   isElsewhere(id: string): boolean {
     return this.#options.depots.knows(id);
+  }
+
+  /** Returns true if some node is asked about an id: one with its depot, or with a copy of its exNode. */
+  mayFind(id: string): boolean {
+    return this.#options.depots.mayFind(id);
   }
 
   /** Returns true if such a node answers at the moment. */
@@ -223,7 +228,7 @@ export class DepotFiles {
     mayGuess: () => void,
   ): { readonly answer: Promise<KnownFile> } | Asking {
     const { depots, now } = this.#options;
-    if (!depots.knows(id)) throw depots.unknown();
+    if (!depots.mayFind(id)) throw depots.unknown();
     const wrong = this.#wrong.get(`${id} ${proof}`);
     if (wrong !== undefined) throw new MillraceError(wrong);
     // A crowd with one new link is one question.

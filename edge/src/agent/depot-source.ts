@@ -16,10 +16,20 @@ import type { ChunkBuffer, ChunkMemory } from '../files/chunk-memory.ts';
 import type { ChunkRequest, ChunkSource } from '../files/chunk-request.ts';
 import type { DepotPeers } from '../peers/depot-peers.ts';
 
+/** Copies of what other depots store, on this node's own disk. */
+export interface Copies {
+  /** Returns true for chunks of copies that may be used. */
+  has(request: ChunkRequest): boolean;
+  /** @throws MillraceError `no-such-allocation` */
+  read(request: ChunkRequest): Promise<Buffer>;
+}
+
 export interface DepotSourceOptions {
   readonly origin: ChunkSource;
   /** This node's own depot, if it has one, and those of others, if it may ask them. */
   readonly depot: Depot | undefined;
+  /** ExNodes of other depots that this node keeps; absent: none. */
+  readonly copies?: Copies | undefined;
   readonly peers: DepotPeers | undefined;
   readonly memory: ChunkMemory;
   /** Monotonic milliseconds. */
@@ -38,9 +48,11 @@ export class DepotSource implements ChunkSource {
     this.#options = options;
   }
 
-  isLocal({ version: { url } }: ChunkRequest): boolean {
-    const id = depotFileId(url);
-    return id !== undefined && this.#options.depot?.get(id) !== undefined;
+  isLocal(request: ChunkRequest): boolean {
+    const id = depotFileId(request.version.url);
+    if (id === undefined) return false;
+    const { depot, copies } = this.#options;
+    return depot?.get(id) !== undefined || copies?.has(request) === true;
   }
 
   lateAfterMs(request: ChunkRequest): Millis {
@@ -72,10 +84,16 @@ export class DepotSource implements ChunkSource {
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<ChunkBuffer> {
-    const { depot, memory } = this.#options;
+    const { depot, copies, memory } = this.#options;
     const allocation = depot?.get(id);
     if (depot === undefined || allocation === undefined) {
-      throw new MillraceError('no-such-allocation');
+      const bytes = await copies?.read({ version, range });
+      if (bytes === undefined) throw new MillraceError('no-such-allocation');
+      observer.onSent();
+      const copy = memory.allocate(range.end - range.start);
+      bytes.copy(copy.data);
+      observer.onBytes(bytes.length);
+      return copy;
     }
     const { length } = depot.checkReadable(allocation);
     const { edition } = allocation.head;

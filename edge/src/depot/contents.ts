@@ -25,6 +25,8 @@ export interface ContentsOptions {
   readonly blocked: Blocked;
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
+  /** Called when an allocation is complete; never rejects. */
+  readonly onStored: (allocation: Allocation) => Promise<void>;
 }
 
 export class Contents {
@@ -82,6 +84,7 @@ export class Contents {
       pull: undefined,
     });
     this.#options.ledger.charge(head.id, length);
+    await this.#options.onStored(allocation);
   }
 
   /** Records the claim of a guest, SHA-256, with the name of the file. */

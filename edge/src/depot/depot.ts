@@ -56,6 +56,11 @@ export class Depot {
    * is blocked. Resolves when they know, or after some seconds; never rejects.
    */
   onChanged: (id: string) => Promise<void> = async () => {};
+  /**
+   * Called when an allocation is complete, has other content, or its lease has another end. Resolves
+   * when others have it that are to keep it, or after some seconds; never rejects.
+   */
+  onStored: (allocation: Allocation) => Promise<void> = async () => {};
   readonly #room: DiskRoom;
   readonly #ledger: LeaseLedger;
   readonly #all: Allocations;
@@ -75,7 +80,8 @@ export class Depot {
     this.space = new Space(ledger, options.owners);
     const all = new Allocations({ disk, ledger, log, wallClock });
     this.#all = all;
-    this.contents = new Contents({ all, ledger, space: this.space, blocked, wallClock });
+    const onStored = (allocation: Allocation) => this.onStored(allocation);
+    this.contents = new Contents({ all, ledger, space: this.space, blocked, wallClock, onStored });
   }
 
   /**
@@ -208,6 +214,7 @@ export class Depot {
       }
     }
     if (allocation.head.expiresAt < before) await this.tell(allocation);
+    else if (allocation.head.expiresAt > before) await this.onStored(allocation);
   }
 
   /** Ends an allocation at once, with all requests that use it. @throws as `Allocations.end` */

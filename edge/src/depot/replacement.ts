@@ -51,6 +51,7 @@ export async function replaceContent(
   }
   await remove(folder, head.edition);
   await depot.tell(allocation);
+  await depot.onStored(allocation);
 }
 
 async function write(

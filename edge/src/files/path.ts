@@ -43,6 +43,12 @@ export const MAX_HOPS_READ = 16;
  */
 export const TO_DEPOT: Path = { hops: MAX_HOPS_READ - 1, salt: '', via: [], avoid: [] };
 
+/**
+ * The path of a request that a node keep a copy of an exNode. That node asks the depot before it
+ * answers, so these have connections of their own as well.
+ */
+export const TO_KEEPER: Path = { ...TO_DEPOT, hops: TO_DEPOT.hops - 1 };
+
 /** Returns true for the path of a request that was sent to a depot, as the depot reads it. */
 export function isToDepot({ hops }: Path): boolean {
   return hops === TO_DEPOT.hops + 1;

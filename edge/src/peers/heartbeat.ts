@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { MAX_RTT_MS, MAX_TOLD_NETWORKS } from '@millrace/shared/cdn/near/network-rtts';
 import { MAX_TOLD } from '@millrace/shared/cdn/routing/heartbeat-turns';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
+import { MAX_KEPT_DEPOTS } from '@millrace/shared/cdn/routing/keepers';
 import { MAX_PEERS } from '@millrace/shared/cdn/routing/peer-set';
 import { MAX_MATES } from '@millrace/shared/cdn/routing/site';
 import * as z from 'zod';
@@ -56,6 +57,11 @@ export const ANSWER = z.object({
     .optional(),
   /** Room that its depot still has; absent if it takes nothing. */
   depotRoom: z.object({ freeBytes: z.int().min(0), maxSeconds: z.int().min(0) }).optional(),
+  /** Names of the depots of whose exNodes it keeps copies. */
+  keepsOf: z
+    .array(z.string().regex(/^[A-Za-z0-9_-]{4}$/))
+    .max(MAX_KEPT_DEPOTS)
+    .optional(),
   /** Organisation that runs it. */
   org: z
     .string()

@@ -32,6 +32,8 @@ export interface OwnService {
   readonly depot?: string | undefined;
   /** Room that its depot still has; undefined: it takes nothing. */
   readonly depotRoom?: DepotRoom | undefined;
+  /** Names of other depots of whose exNodes it keeps copies. */
+  readonly keepsOf?: readonly string[] | undefined;
 }
 
 export interface MembershipOptions extends HeartbeatSettings {

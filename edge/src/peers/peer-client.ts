@@ -20,7 +20,7 @@ import type { Purges } from '../cache/purges.ts';
 import { sha256 } from '../files/chunk.ts';
 import { allocateFor, type ChunkBuffer, type ChunkMemory } from '../files/chunk-memory.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
-import { type Path, TO_DEPOT } from '../files/path.ts';
+import { type Path, TO_DEPOT, TO_KEEPER } from '../files/path.ts';
 import { readStoredFile, type StoredFile } from './depot-message.ts';
 import { InsideRequests, type InsideRequestsOptions } from './inside-requests.ts';
 import { LabelPurges } from './label-purges.ts';
@@ -187,10 +187,19 @@ export class PeerClient {
    * @param question as `depotQuestion` makes it
    * @throws PeerFailure; MillraceError of the depot; the signal's reason
    */
-  async askDepot(peer: ForwardTarget, question: string, signal: AbortSignal): Promise<StoredFile> {
-    const range = { start: 0, end: 1 };
-    const name = formatChunkName({ url: question, range, salt: '', tag: undefined });
-    return this.#question(peer, name, {}, TO_DEPOT, signal, readStoredFile);
+  askDepot(peer: ForwardTarget, question: string, signal: AbortSignal): Promise<StoredFile> {
+    return this.#ask(peer, question, TO_DEPOT, signal);
+  }
+
+  /**
+   * Asks a node to keep a copy of an exNode.
+   *
+   * @param question as `keepQuestion` makes it
+   * @returns what it has now
+   * @throws as `askDepot`
+   */
+  askToKeep(peer: ForwardTarget, question: string, signal: AbortSignal): Promise<StoredFile> {
+    return this.#ask(peer, question, TO_KEEPER, signal);
   }
 
   /**
@@ -217,6 +226,12 @@ export class PeerClient {
         },
       }),
     );
+  }
+
+  /** Asks about a stored file. */
+  #ask(peer: ForwardTarget, url: string, path: Path, signal: AbortSignal): Promise<StoredFile> {
+    const name = formatChunkName({ url, range: { start: 0, end: 1 }, salt: '', tag: undefined });
+    return this.#question(peer, name, {}, path, signal, readStoredFile);
   }
 
   /** Asks a question that is answered with a text. */

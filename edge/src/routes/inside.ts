@@ -34,6 +34,7 @@ import type { Chunk } from '../files/chunk.ts';
 import type { ChunkRequest } from '../files/chunk-request.ts';
 import { AnsweredError } from '../files/origin-answer.ts';
 import { isToDepot, type Path } from '../files/path.ts';
+import type { ExnodeKeeper } from '../keeping/exnode-keeper.ts';
 import { problemReply } from '../listen/problem-reply.ts';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
 import { writeStoredFile } from '../peers/depot-message.ts';
@@ -41,6 +42,7 @@ import { textDigest } from '../peers/text-digest.ts';
 import { writeAnswer } from '../peers/version-message.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import type { Streams } from '../streams/streams.ts';
+import { answerQuestion } from './inside-depot.ts';
 import { sendPiece } from './inside-stream.ts';
 import { follows, readClient, readPath, readRequest, readUrl } from './read-inside.ts';
 import { versionText } from './version-text.ts';
@@ -57,6 +59,8 @@ export interface InsideOptions {
   readonly chunkBytes: number;
   /** This node's own depot, if it has one. */
   readonly depot: Depot | undefined;
+  /** ExNodes of other depots that it keeps, if it does. */
+  readonly copies: ExnodeKeeper | undefined;
   readonly metrics: Metrics;
   readonly log: Log;
   /** This node's load, told with every answer. */
@@ -184,22 +188,19 @@ export class InsideHandler {
     path: Path,
     signal: AbortSignal,
   ): Promise<void> {
-    const { auth, chunks, depot, purges, wallClock } = this.#options;
+    const { auth, chunks, purges } = this.#options;
     // Without a secret, every process of this machine could pass for a node.
     if (!auth.hasSecret) throw new MillraceError('inside-request-refused', 'there is no secret');
     if (singleField(req.headers, INSIDE.want) === 'version') {
       const question = parseDepotQuestion(wanted.url);
       if (question === undefined) throw new MillraceError('bad-chunk-name');
-      if (depot === undefined) throw new MillraceError('no-such-allocation');
-      const { head } = depot.findFor(question.id, question.proof);
-      const { name, type, edition, expiresAt, final } = head;
-      const { length = 0, sha256 = '' } = final ?? {};
-      const leftMs = Math.max(0, expiresAt - wallClock());
-      return this.#sendText(
-        req,
-        res,
-        writeStoredFile({ length, sha256, name, type, edition, leftMs }),
-      );
+      const stop = this.#every(PROGRESS_INTERVAL_MS, () => this.#interim(res, ''));
+      try {
+        const file = await answerQuestion(this.#options, question, signal);
+        return this.#sendText(req, res, writeStoredFile(file));
+      } finally {
+        stop();
+      }
     }
     if (depotFileId(wanted.url) === undefined) throw new MillraceError('bad-chunk-name');
     const client = readClient(req.headers, path);

@@ -24,6 +24,7 @@ import { lockFolder } from '../depot/folder-lock.ts';
 import { FreeRoom } from '../depot/free-room.ts';
 import { PULL_MEMORY_BYTES, Puller } from '../depot/pull/puller.ts';
 import { READ_MEMORY_BYTES } from '../depot/verified-read.ts';
+import { roomFor } from '../keeping/kept-exnodes.ts';
 import { Owners } from '../policy/depot-owners.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { DepotRelay } from '../relay/depot-relay.ts';
@@ -300,11 +301,13 @@ async function tellNetwork(id: string, { administration }: Upkeep, log: Log): Pr
 }
 
 /** @throws Error if depot and cache together may need more than the disk has */
-async function checkDisk({ depotQuota, cacheDir, cacheDisk }: Config, dir: string): Promise<void> {
+async function checkDisk(config: Config, dir: string): Promise<void> {
+  const { depotQuota, cacheDir, cacheDisk, secretFile } = config;
   const disk = await statfs(dir);
   const bytes = disk.blocks * disk.bsize;
   const isSame = cacheDir !== undefined && (await stat(cacheDir)).dev === (await stat(dir)).dev;
-  const needed = depotQuota + (isSame ? cacheDisk : 0);
+  const copies = secretFile === undefined ? 0 : roomFor(depotQuota);
+  const needed = depotQuota + copies + (isSame ? cacheDisk : 0);
   if (needed <= bytes) return;
   const what = isSame ? '--depot-quota and --cache-disk need' : '--depot-quota needs';
   throw new Error(`${what} ${formatBytes(needed)}, and the disk has ${formatBytes(bytes)}`);

@@ -10,6 +10,7 @@ import { OriginClient } from '../egress/origin-client.ts';
 import { OriginRecords } from '../egress/origin-records.ts';
 import { originShare } from '../egress/origin-shares.ts';
 import { OriginSource } from '../egress/origin-source.ts';
+import type { ExnodeKeeper } from '../keeping/exnode-keeper.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { InsideHandler } from '../routes/inside.ts';
 import { Streams } from '../streams/streams.ts';
@@ -40,6 +41,7 @@ const STREAM_SHARE = 1 / 2;
  * Opens the parts that fetch files: origins, chunks, versions, the handler of other nodes.
  *
  * @param depot this node's own, if it has one
+ * @param copies exNodes of other depots that it keeps, if it does
  * @param load this node's load, told with every answer to another node
  */
 export function openFiles(
@@ -48,6 +50,7 @@ export function openFiles(
   { auth, network, depots }: Peers,
   policy: OriginPolicy,
   depot: Depot | undefined,
+  copies: ExnodeKeeper | undefined,
   load: () => number,
 ): Files {
   const { config, log, metrics, admissions, clientAddress, account, now, wallClock } = context;
@@ -79,7 +82,7 @@ export function openFiles(
   });
   const records = new OriginRecords();
   const origin = new OriginSource({ client, records, pointers, memory, now, onOriginBytes });
-  const depotSource = new DepotSource({ origin, depot, peers: depots, memory, now });
+  const depotSource = new DepotSource({ origin, depot, copies, peers: depots, memory, now });
   const tierBytes = disk === undefined ? config.cacheMemory : config.cacheDisk;
   const streams = new Streams({
     client,
@@ -142,6 +145,7 @@ export function openFiles(
     pointers,
     chunkBytes: config.chunkSize,
     depot,
+    copies,
     metrics,
     log,
     load,

@@ -24,6 +24,8 @@ export interface Peers {
   readonly speedOf: (name: string) => number | undefined;
   /** Depots of other nodes; undefined without a network that has a secret. */
   readonly depots: DepotPeers | undefined;
+  /** Resolves once other nodes have been met, and the purges that they have told are carried out. */
+  readonly settled: Promise<void>;
   /** Resolves once other nodes have been met, if there are any; the disk is read from then on. */
   settle(): Promise<void>;
   /** Ends heartbeats and commands; chunks that are on their way still come. */
@@ -120,6 +122,7 @@ export function openPeers(
     network,
     speedOf: (name) => speeds.forecast(name),
     depots,
+    settled: settled.promise,
     async settle() {
       await membership.met();
       settled.resolve();

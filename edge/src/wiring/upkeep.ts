@@ -46,7 +46,11 @@ export async function openUpkeep(
     left: (await list?.read()) ?? [],
     check: (url) => policy.check(url, 'public'),
   });
-  purges.onPurge = ({ kind }) => metrics.contentPurges.inc({ kind });
+  const { onPurge } = purges;
+  purges.onPurge = (target) => {
+    onPurge(target);
+    metrics.contentPurges.inc({ kind: target.kind });
+  };
   const endedSessions = await EndedSessions.open(config.cacheDir, log, wallClock);
   const administration = new Administration({
     purges,

@@ -233,6 +233,7 @@ export class WholeStage {
     };
     const peers: Partial<DepotPeers> = {
       knows: (id) => others(id) !== undefined,
+      mayFind: (id) => others(id) !== undefined,
       answers: (id) => others(id) !== undefined,
       unknown: () => new MillraceError('no-such-allocation'),
       ask: async (id, proof) => {

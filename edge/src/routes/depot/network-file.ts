@@ -61,8 +61,8 @@ export async function findInNetwork(
   } catch (error) {
     // Clients that leave before the answer could guess without end.
     const costs = isMillraceError(error, 'no-such-allocation') || signal.aborted;
-    // Ids that name no depot cost no other node anything.
-    if (costs && files.isElsewhere(link.id)) use.onWrong(clientKey, now());
+    // Where no node is asked, guesses cost nobody anything.
+    if (costs && files.mayFind(link.id)) use.onWrong(clientKey, now());
     throw error;
   }
 }

@@ -13,7 +13,7 @@ import type { Millis } from '../../base/clock.ts';
 const HOST = 'depot.invalid';
 const FILE = new RegExp(`^http://${HOST.replace('.', '\\.')}/([A-Za-z0-9_-]{16})$`);
 const WHOLE = new RegExp(`^http://${HOST.replace('.', '\\.')}/whole/`);
-const QUESTION = new RegExp(`${FILE.source.slice(0, -1)}\\?proof=([0-9a-f]{64})$`);
+const QUESTION = new RegExp(`${FILE.source.slice(0, -1)}\\?(proof|keep)=([0-9a-f]{64})$`);
 
 /** Bytes at the end of an id that name its depot, and their number of characters in base64url. */
 export const DEPOT_TAG_BYTES = 3;
@@ -72,12 +72,28 @@ export function depotQuestion(id: string, proof: string): string {
   return `${depotFileUrl(id)}?proof=${proof}`;
 }
 
-/** Reads such a name; undefined for all others. */
-export function parseDepotQuestion(
-  url: string,
-): { readonly id: string; readonly proof: string } | undefined {
-  const match = QUESTION.exec(url);
-  return match === null ? undefined : { id: match[1] as string, proof: match[2] as string };
+/**
+ * Returns the name under which a depot asks a node to keep a copy of an exNode. The node fetches the
+ * exNode, and answers as the depot does once it has it.
+ *
+ * @param proof as for `depotQuestion`
+ */
+export function keepQuestion(id: string, proof: string): string {
+  return `${depotFileUrl(id)}?keep=${proof}`;
+}
+
+/** A question to a depot about a file, or to a node that is to keep a copy of it. */
+export interface DepotQuestion {
+  readonly id: string;
+  readonly proof: string;
+  readonly keep: boolean;
+}
+
+/** Reads the name of a question; undefined for all others. */
+export function parseDepotQuestion(url: string): DepotQuestion | undefined {
+  const [, id, kind, proof] = QUESTION.exec(url) ?? [];
+  if (id === undefined || proof === undefined) return undefined;
+  return { id, proof, keep: kind === 'keep' };
 }
 
 /** Returns the part of an id that names its depot. */

@@ -80,6 +80,13 @@ export class PeerTable {
     return found;
   }
 
+  /** Returns the nodes that keep copies of exNodes of the depot of that name. */
+  keepsOf(depot: string): Peer[] {
+    const found: Peer[] = [];
+    for (const peer of this.#peers.values()) if (peer.keepsOf?.includes(depot)) found.push(peer);
+    return found;
+  }
+
   /**
    * A node has answered a heartbeat.
    *
@@ -103,9 +110,9 @@ export class PeerTable {
       peer.url = url;
     }
     const { load, weight, policy, publicUrl, publicAddresses, draining, sees } = info;
-    const { serves, room, depot, depotRoom, org, heard, site } = info;
+    const { serves, room, depot, depotRoom, keepsOf, org, heard, site } = info;
     Object.assign(peer, { load, weight, policy, publicUrl, publicAddresses, draining, sees });
-    Object.assign(peer, { serves, room, depot, depotRoom, org, heard, site });
+    Object.assign(peer, { serves, room, depot, depotRoom, keepsOf, org, heard, site });
     peer.misses = 0;
     peer.trusted = true;
     peer.toldAt = now;

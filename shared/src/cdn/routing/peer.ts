@@ -26,6 +26,8 @@ export interface PeerInfo {
   readonly depot?: string | undefined;
   /** Room that its depot still has; undefined: it takes nothing, or is of an earlier version. */
   readonly depotRoom?: DepotRoom | undefined;
+  /** Names of other depots of whose exNodes it keeps copies; undefined: of none. */
+  readonly keepsOf?: readonly string[] | undefined;
   /** Organisation that runs it, if it tells. */
   readonly org?: string | undefined;
   /** Place that it shares with other nodes, if its operator has named one (`site.ts`). */
@@ -51,6 +53,7 @@ export interface Peer {
   room?: number | undefined;
   depot?: string | undefined;
   depotRoom?: DepotRoom | undefined;
+  keepsOf?: readonly string[] | undefined;
   org?: string | undefined;
   site?: string | undefined;
   sees: PeerInfo['sees'];
