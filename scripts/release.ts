@@ -3,7 +3,7 @@
  * the changelog, a bill of materials, checksums and a signature, and uploads them. Writes manifests
  * for Flathub, winget and Homebrew, which point to the uploaded files, into dist/manifests.
  *
- *   --version X   only set the version, in every place that states it
+ *   --version X   only set the version, in every place that states it, and date it in the changelog
  *   --dry-run     upload nothing: print what would go where, and what is missing
  *   --build       first make the packages that this machine can make
  */
@@ -24,12 +24,13 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { VERSION } from '../shared/src/base/version.ts';
 import { PNPM } from './pnpm.mjs';
-import { changelogSection } from './release/changelog.ts';
+import { changelogSection, withVersionNamed } from './release/changelog.ts';
 import { type Place, placesOf } from './release/manifests/manifests.ts';
 import { checksumLines, missingAccounts, missingFrom, type Step, stepsOf } from './release/plan.ts';
 import { otherVersions, withVersion } from './release/versions.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const CHANGELOG = 'CHANGELOG.md';
 const DIST = join(ROOT, 'dist');
 const RELEASE = join(DIST, 'release');
 const MANIFESTS = join(DIST, 'manifests');
@@ -58,21 +59,25 @@ try {
 }
 
 function setVersion(version: string): void {
-  const texts = withVersion(version);
+  const changelog = readFileSync(join(ROOT, CHANGELOG), 'utf8');
+  const day = new Date().toISOString().slice(0, 10);
+  const texts = {
+    ...withVersion(version),
+    [CHANGELOG]: withVersionNamed(changelog, version, day),
+  };
   for (const [file, text] of Object.entries(texts)) writeFileSync(join(ROOT, file), text);
-  console.log(`Set ${version} in ${Object.keys(texts).length} files. Now name it in CHANGELOG.md.`);
+  console.log(
+    `Set ${version} in ${Object.keys(texts).length} files; in ${CHANGELOG} it is of ${day}.`,
+  );
 }
 
 function release(): void {
   const dryRun = values['dry-run'];
   const others = otherVersions();
   if (others.length > 0) throw new Error(`These are not ${VERSION}:\n${others.join('\n')}`);
-  const { date, notes } = changelogSection(
-    readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'),
-    VERSION,
-  );
+  const { date, notes } = changelogSection(readFileSync(join(ROOT, CHANGELOG), 'utf8'), VERSION);
   if (date === undefined && !dryRun)
-    throw new Error(`CHANGELOG.md: give ${VERSION} its day in place of "unreleased"`);
+    throw new Error(`${CHANGELOG}: give ${VERSION} its day in place of "unreleased"`);
   if (values.build) build();
   collect();
   writeFileSync(join(RELEASE, 'NOTES.md'), notes);

@@ -156,11 +156,17 @@ function fetchElectron() {
     console.error('Fetching Electron failed: the app will be a page in your browser.');
 }
 
-/** Runs experiments with bundled programs, as people get them: sources take longer to start. */
-async function lab(args) {
+/** Has experiments run bundled programs, as people get them: sources take longer to start. */
+async function withBundles(run) {
   const { bundlePrograms } = await import('../e2e/fixtures/programs/bundles.mjs');
   process.env.MILLRACE_TEST_BUNDLES ??= await bundlePrograms();
-  return program('e2e/lab/main.ts', args);
+  return run();
+}
+
+/** Runs a benchmark. A soak starts programs again and again. */
+function bench(args) {
+  const run = () => runNode([join(root, 'e2e/bench/main.ts'), ...args]);
+  return withUi(() => (args[0] === 'soak' ? withBundles(run) : run()));
 }
 
 const biome = (...args) => runNode([bin('@biomejs/biome/bin/biome'), ...args, '.']);
@@ -277,8 +283,8 @@ const COMMANDS = {
   release: (args) => runNode([join(root, 'scripts/release.ts'), ...args]),
   edge: (args) => program('edge/src/main.ts', args, 'reloading program'),
   millrace: (args) => program('desktop/cli/main.ts', args, 'program'),
-  bench: (args) => withUi(() => runNode([join(root, 'e2e/bench/main.ts'), ...args])),
-  lab,
+  bench,
+  lab: (args) => withBundles(() => program('e2e/lab/main.ts', args)),
   sim: (args) => program('e2e/sim/main.ts', args),
   test,
   typecheck,

@@ -23,10 +23,14 @@
  * `npm run bench -- deltas --older FILE --wanted FILE`: what is fetched of a file that an older version is
  * there for, beside zsync and rsync.
  *
+ * `npm run bench -- soak [--minutes N] [--seed S] [--without PART]...`: everything at once, for hours, while
+ * processes are killed, disks get full and files change.
+ *
  * `npm run bench -- memory`: an edge's memory under floods of requests from strangers.
  */
 
 import { nginxOrComplain } from '../fixtures/origins/nginx.ts';
+import { soak } from '../soak/start-soak.ts';
 import { cacheTests } from './cache-tests.ts';
 import { clients } from './clients.ts';
 import { decision } from './decision.ts';
@@ -77,6 +81,7 @@ const PROGRAMS = new Map<string, (args: readonly string[]) => Promise<number>>([
   ['fuzz', fuzz],
   ['hostile', hostile],
   ['memory', memory],
+  ['soak', soak],
   ['push', push],
   ['cache-tests', cacheTests],
   ['clients', clients],

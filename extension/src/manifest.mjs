@@ -57,7 +57,8 @@ export function manifest(browser, version, has) {
   const common = {
     manifest_version: 3,
     name: 'Millrace',
-    version,
+    // Browsers take numbers only, without the mark of a candidate such as 1.2.3-rc.1.
+    version: version.replace(/-.*/, ''),
     description: locales
       ? '__MSG_extensionDescription__'
       : 'Downloads large files fast, safely, and resumably',
@@ -93,6 +94,7 @@ export function manifest(browser, version, has) {
   }
   return {
     ...common,
+    ...(version.includes('-') ? { version_name: version } : {}),
     key: CHROMIUM_KEY,
     minimum_chrome_version: '120',
     permissions: has('offscreen.html') ? [...PERMISSIONS, 'offscreen'].sort() : PERMISSIONS,

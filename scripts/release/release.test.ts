@@ -2,10 +2,11 @@ import { globSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
+import { manifest } from '../../extension/src/manifest.mjs';
 import { VERSION } from '../../shared/src/base/version.ts';
 import { EXTENSION_PAGE, INSTALL_PAGE, PACKAGER, SITE } from '../../shared/src/base/web-pages.ts';
 import { EDGE_RELATION } from '../../shared/src/http/urls/edge-links.ts';
-import { changelogSection } from './changelog.ts';
+import { changelogSection, withVersionNamed } from './changelog.ts';
 import { checksumLines, missingAccounts, missingFrom, stepsOf } from './plan.ts';
 import { otherVersions, withVersion } from './versions.ts';
 
@@ -41,6 +42,17 @@ describe('the changelog', () => {
     expect(() => changelogSection('## 2.0.0 (soon)\n', '2.0.0')).toThrow('names no day');
   });
 
+  test('gets version and day in its newest section when a version is set, and keeps the others', () => {
+    const named = withVersionNamed(CHANGELOG, '2.0.0', '2026-12-01');
+    expect(named).toBe(CHANGELOG.replace('## 1.1.0 (unreleased)', '## 2.0.0 (2026-12-01)'));
+    expect(changelogSection(named, '2.0.0').date).toBe('2026-12-01');
+    // Once more, on another day: it stays that of its release.
+    expect(withVersionNamed(named, '2.0.0', '2026-12-02')).toBe(named);
+    expect(() => withVersionNamed(named, '2.1.0', '2026-12-02')).toThrow('nothing for 2.1.0');
+    const candidate = withVersionNamed(CHANGELOG, '2.0.0-rc.1', '2026-11-30');
+    expect(withVersionNamed(candidate, '2.0.0', '2026-12-01')).toBe(named);
+  });
+
   test('has a section of the version that the programs report', () => {
     const own = readFileSync(new URL('../../CHANGELOG.md', import.meta.url), 'utf8');
     expect(changelogSection(own, VERSION).notes.length).toBeGreaterThan(100);
@@ -61,6 +73,16 @@ describe('the version', () => {
     expect(texts['edge/deploy/helm/millrace-edge/Chart.yaml']?.match(/7\.8\.9/g)).toHaveLength(2);
     expect(() => withVersion('7.8')).toThrow('form of a version');
   });
+});
+
+test('the extension of a candidate has a version that browsers take', () => {
+  const of = (browser: string, version: string) => manifest(browser, version, () => true);
+  expect(of('firefox', '1.2.3-rc.1')).toMatchObject({ version: '1.2.3' });
+  expect(of('chromium', '1.2.3-rc.1')).toMatchObject({
+    version: '1.2.3',
+    version_name: '1.2.3-rc.1',
+  });
+  expect(of('chromium', '1.2.3')).not.toHaveProperty('version_name');
 });
 
 describe('uploads', () => {

@@ -6,6 +6,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { VERSION } from '@millrace/shared/base/version';
 import { WebSocket } from 'undici';
 import { logIn, type Sent, send as sendTo } from '../../fixtures/pages/page-client.ts';
 import { DaemonProcess } from '../../fixtures/programs/daemon.ts';
@@ -143,7 +144,7 @@ describe('pages in browsers', () => {
     };
     const get = (path: string, headers = {}) => send({ method: 'GET', path, headers });
     const answer = await get(query(daemon.token));
-    expect(JSON.parse(answer.text)).toMatchObject({ id: '1', result: { version: '0.1.0' } });
+    expect(JSON.parse(answer.text)).toMatchObject({ id: '1', result: { version: VERSION } });
     expect((await get(query('wrong'))).text).toMatch(/Unauthorized/);
     const script = await get(`${query(daemon.token)}&jsoncallback=a.b`);
     expect(script.text).toMatch(/^\/\*\*\/a\.b\(\{.*"version".*\}\);$/);

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { fetchAll, openResponse } from '../../fixtures/clients/http-client.ts';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
+import { sha256 } from '../../fixtures/origins/content.ts';
 import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
+import { layFirstCache } from '../../fixtures/stages/first-cache.ts';
 import { until } from '../../fixtures/until.ts';
 
 const origin = await FaultOrigin.start();
@@ -63,6 +65,21 @@ describe('the disk tier', () => {
     expect(got.digest).toBe(origin.digest(url));
     expect(got.headers['cache-status']).toMatch(/; hit; ttl=/);
     expect(origin.requests).toHaveLength(0);
+  });
+
+  test('survives an upgrade from the first version: no byte of the origin is asked for', async () => {
+    await edge.stop();
+    const { url: old, records } = await layFirstCache(join(folder.path, 'first'), origin);
+    edge = await start(['--cache-dir', join(folder.path, 'first')]);
+    expect((await edge.status()).cache.disk).toMatchObject({ records, damaged: 0 });
+    for (const range of [{}, { range: 'bytes=65530-131080' }]) {
+      const got = await fetchAll(edge.prefixed(old), { headers: range });
+      const wanted = 'range' in range ? origin.content(old).subarray(65_530, 131_081) : undefined;
+      expect(got.digest).toBe(wanted === undefined ? origin.digest(old) : sha256(wanted));
+    }
+    // The origin was asked whether its version is still that one; that took no byte of the file.
+    expect(origin.sentBytes).toBe(0);
+    expect((await edge.status()).cache.disk).toMatchObject({ records, damaged: 0 });
   });
 
   test('survives kill -9', async () => {
