@@ -117,6 +117,25 @@ describe('what presets do with answers', () => {
     }
   });
 
+  test.each([
+    ['kept', {}],
+    ['passed through', { 'cache-control': 'no-store' }],
+  ])('a list that a service sends in pages goes on through the edge: %s', async (name, fields) => {
+    const list = `https://huggingface.co/api/${encodeURIComponent(name)}`;
+    const [next, last] = [`${list}?cursor=2`, 'https://elsewhere.example/9'];
+    const link = `<?cursor=2>; rel="next", <${last}>; rel="last"`;
+    stage.services.add(list, {
+      body: '[1]',
+      type: 'application/json',
+      headers: { ...fields, link },
+    });
+    const { edge } = stage;
+    const led = `<${edge.prefixed(next)}>; rel="next", <${last}>; rel="last"`;
+    for (const method of ['GET', 'GET', 'HEAD']) {
+      expect((await fetchAll(edge.prefixed(list), { method })).headers.link).toBe(led);
+    }
+  });
+
   test('a cookie of a service whose files are the same for all keeps no file from being kept', async () => {
     const url = stage.edge.prefixed('https://registry.npmjs.org/a/-/a.tgz');
     const digest = sha256(contentOf('cookies', 200_000));

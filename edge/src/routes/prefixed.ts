@@ -49,10 +49,11 @@ import { allowPages, sendPreflight, sendRuledPreflight } from './send/other-site
 import { readTarget } from './send/read-target.ts';
 import { asksForRegistry, sendRegistry } from './send/registry.ts';
 import { sendAnswer } from './send/send-answer.ts';
+import type { SendFileOptions } from './send/send-file.ts';
 import { type SendTunnelledOptions, sendTunnelled } from './send/send-tunnelled.ts';
-import { type SendVersionOptions, sendVersion } from './send/send-version.ts';
+import { sendVersion } from './send/send-version.ts';
 
-export interface PrefixedOptions extends SendVersionOptions, SendTunnelledOptions {
+export interface PrefixedOptions extends SendFileOptions, SendTunnelledOptions {
   readonly defaultScheme: 'http' | 'https';
   readonly limits: ClientLimits;
   readonly originUse: OriginUse;

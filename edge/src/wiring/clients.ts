@@ -118,6 +118,8 @@ export async function openClients(
     name: config.name,
     chunkBytes: config.chunkSize,
     policy,
+    localAccess,
+    publicUrl: config.publicUrl,
     chunks,
     metrics,
     onChunk: figures?.onChunk,
@@ -129,7 +131,6 @@ export async function openClients(
   };
   const prefixed = new PrefixedHandler({
     ...sending,
-    publicUrl: config.publicUrl,
     defaultScheme: config.defaultScheme,
     traces: config.traces,
     limits,

@@ -8,16 +8,12 @@ import { canAnswer, endResponse } from '../../clients/connection.ts';
 import type { Exchange } from '../../clients/exchanges.ts';
 import type { Metrics } from '../../figures/metrics.ts';
 import { AnsweredError } from '../../files/origin-answer.ts';
-import type { LocalAccess } from '../../policy/local-access.ts';
 import { changeFields } from '../../policy/origin-rules.ts';
-import type { OriginPolicy } from '../../policy/policy.ts';
-import { forPages } from './other-sites.ts';
+import { type ForClientOptions, forClient } from './for-client.ts';
 
-export interface SendAnswerOptions {
+export interface SendAnswerOptions extends ForClientOptions {
   /** Name of this edge. */
   readonly name: string;
-  readonly policy: OriginPolicy;
-  readonly localAccess?: LocalAccess | undefined;
   readonly metrics: Metrics;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
@@ -54,7 +50,7 @@ export async function sendAnswer(
   exchange.bodyBytes = sent;
   const age = Math.floor(currentAge(freshness, o.wallClock()) / 1000);
   res.writeHead(status, {
-    ...forPages(o, changed),
+    ...forClient(o, exchange, changed),
     ...(status === 204 ? {} : { 'content-length': length }),
     ...(outcome.hit ? { age: String(age) } : {}),
     via: viaItem(o.name),

@@ -18,19 +18,14 @@ import { endResponse } from '../../clients/connection.ts';
 import type { Exchange } from '../../clients/exchanges.ts';
 import type { Metrics } from '../../figures/metrics.ts';
 import type { FileVersion, Pointer } from '../../files/file-version.ts';
-import type { LocalAccess } from '../../policy/local-access.ts';
 import { changeFields } from '../../policy/origin-rules.ts';
-import type { OriginPolicy } from '../../policy/policy.ts';
-import { forPages } from './other-sites.ts';
+import { type ForClientOptions, forClient } from './for-client.ts';
 import { sendMoved } from './send-moved.ts';
 
-export interface SendFileOptions {
+export interface SendFileOptions extends ForClientOptions {
   /** Name of this edge. */
   readonly name: string;
   readonly chunkBytes: number;
-  readonly policy: OriginPolicy;
-  /** Set if the edge runs for one user. */
-  readonly localAccess?: LocalAccess | undefined;
   readonly chunks: ChunkStore;
   readonly metrics: Metrics;
   /** Called with the index and bytes of each chunk that goes to a client. */
@@ -93,7 +88,7 @@ export async function sendFile(
   if (exchange.url !== undefined) {
     changeFields(policy.rule(exchange.url), made.headers, req.headers.origin);
   }
-  const head = { ...made, headers: forPages(o, made.headers) };
+  const head = { ...made, headers: forClient(o, exchange, made.headers) };
   // Caches on the way to the client must not give this content to clients that ask for another.
   if (version.digest !== undefined) {
     const { vary } = head.headers;

@@ -56,7 +56,7 @@ export function sendMoved(
 }
 
 /** Returns the target by which the client may ask for a URL; undefined: none. */
-function targetOf(
+export function targetOf(
   url: URL,
   { grant, scope = 'public' }: Exchange,
   policy: OriginPolicy,

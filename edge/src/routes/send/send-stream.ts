@@ -18,8 +18,8 @@ import { writeLoaned } from '../../clients/loaned-write.ts';
 import type { Pointer } from '../../files/file-version.ts';
 import { changeFields } from '../../policy/origin-rules.ts';
 import type { RunningStream } from '../../streams/running-stream.ts';
+import { forClient } from './for-client.ts';
 import type { LinkPrefixer } from './link-prefixer.ts';
-import { forPages } from './other-sites.ts';
 import type { SendFileOptions } from './send-file.ts';
 import { sendMoved } from './send-moved.ts';
 
@@ -64,7 +64,7 @@ export async function sendStream(
   const made = responseHead(answer, version, chunkBytes, () => '');
   if (exchange.url !== undefined)
     changeFields(policy.rule(exchange.url), made.headers, req.headers.origin);
-  const head = forPages(o, made.headers);
+  const head = forClient(o, exchange, made.headers);
   if (stream.length === undefined || links !== undefined) delete head['content-length'];
   if (links !== undefined) asOtherBytes(head);
   // With a strong tag a client would ask for a part, to join it to bytes that are not encoded.

@@ -18,20 +18,15 @@ import { checkDeclared } from '../../egress/content-check.ts';
 import type { OriginRecords } from '../../egress/origin-records.ts';
 import type { Metrics } from '../../figures/metrics.ts';
 import { AnsweredError } from '../../files/origin-answer.ts';
-import type { LocalAccess } from '../../policy/local-access.ts';
 import { changeFields } from '../../policy/origin-rules.ts';
-import type { OriginPolicy } from '../../policy/policy.ts';
-import { forPages } from './other-sites.ts';
+import { type ForClientOptions, forClient } from './for-client.ts';
 import { sendMoved } from './send-moved.ts';
 
-export interface SendTunnelledOptions {
+export interface SendTunnelledOptions extends ForClientOptions {
   /** Name of this edge. */
   readonly name: string;
   /** Bytes that a client is charged for a body that is given up, if its length is not known. */
   readonly chunkBytes: number;
-  readonly policy: OriginPolicy;
-  /** Set if the edge runs for one user. */
-  readonly localAccess?: LocalAccess | undefined;
   readonly records: OriginRecords;
   readonly metrics: Metrics;
   /** Monotonic milliseconds. */
@@ -96,7 +91,7 @@ export async function sendTunnelled(
   changeFields(policy.rule(url), head.headers, req.headers.origin);
   exchange.bodyBytes = Number(head.headers['content-length'] ?? 0);
   res.writeHead(head.status, {
-    ...forPages(o, head.headers),
+    ...forClient(o, exchange, head.headers),
     via: viaItem(name),
     'cache-status': formatCacheStatus(name, outcome),
   });

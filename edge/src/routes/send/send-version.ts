@@ -17,10 +17,6 @@ import { LinkPrefixer } from './link-prefixer.ts';
 import { type SendFileOptions, sendFile } from './send-file.ts';
 import { type Poured, sendStream } from './send-stream.ts';
 
-export interface SendVersionOptions extends SendFileOptions {
-  readonly publicUrl: string | undefined;
-}
-
 /** Types of pages with links that programs follow. */
 const PAGE_TYPE = /^(?:text\/html|application\/(?:[\w.+-]+\+)?(?:json|html))\s*(?:;|$)/i;
 
@@ -31,7 +27,7 @@ const PAGE_TYPE = /^(?:text\/html|application\/(?:[\w.+-]+\+)?(?:json|html))\s*(
  * @throws MillraceError; if the header has not been sent, nothing has
  */
 export async function sendVersion(
-  o: SendVersionOptions,
+  o: SendFileOptions,
   exchange: Exchange,
   resolution: Exclude<Resolution, { kind: 'tunnel' }>,
 ): Promise<void> {
@@ -56,7 +52,7 @@ export async function sendVersion(
 
 /** Returns what changes the links of a page; undefined: the file goes to the client as it is. */
 function linksOf(
-  { policy, publicUrl }: SendVersionOptions,
+  { policy, publicUrl }: SendFileOptions,
   { url, req }: Exchange,
   { version }: Pointer,
 ): LinkPrefixer | undefined {

@@ -3,9 +3,10 @@ import fc from 'fast-check';
 import { MAX_PASSED_FIELD_CHARS } from '../../base/limits.ts';
 import { EDGE_RELATION, parseEdgeLinks } from './edge-links.ts';
 import { parseLinks } from './link.ts';
-import { rebuildLinks } from './link-rebuild.ts';
+import { leadPages, rebuildLinks } from './link-rebuild.ts';
 
 const BASE = 'https://files.example/dir/a.iso';
+const KEPT = ['duplicate', 'describedby', 'next', 'prev', 'previous', 'first', 'last'];
 const rebuild = (...link: string[]) => rebuildLinks({ link }, BASE);
 
 describe('a Link field is rebuilt', () => {
@@ -27,6 +28,11 @@ describe('a Link field is rebuilt', () => {
       `<https://m.example/a>; rel="duplicate ${EDGE_RELATION} preload"`,
       '<https://m.example/a>; rel="duplicate"',
     ],
+    ['</-/dashboard>; rel="preconnect next"', '<https://files.example/-/dashboard>; rel="next"'],
+    [
+      '<?page=2>; rel="next", <?page=9>; rel=last; title="x"',
+      '<https://files.example/dir/a.iso?page=2>; rel="next", <https://files.example/dir/a.iso?page=9>; rel="last"',
+    ],
     ['<a>; rel=duplicate; anchor="#x"', '<https://files.example/dir/a>; rel="duplicate"'],
     [
       '<https://m.example/a#f>; rel=duplicate; pri="1\\"; rel=x"; type="a/b\\"<"',
@@ -39,7 +45,7 @@ describe('a Link field is rebuilt', () => {
     `<https://edge.example/>; rel="${EDGE_RELATION.toUpperCase()}"`,
     `<https://edge.example/>; rel=${EDGE_RELATION}`,
     '<style.css>; rel=preload; as=style',
-    '</-/dashboard>; rel="preconnect next"',
+    '</-/dashboard>; rel="preconnect"',
     '<ftp://m.example/a>; rel=duplicate',
     '<javascript:alert(1)>; rel=duplicate',
     '<https://user:word@m.example/a>; rel=duplicate',
@@ -70,7 +76,15 @@ describe('a Link field is rebuilt', () => {
   test('for any input, no link is an edge’s, targets are absolute, and rebuilding twice changes nothing', () => {
     const piece = fc.oneof(
       fc.constantFrom('<', '>', '"', '\\', ',', ';', 'rel=', 'duplicate', ' ', '=', EDGE_RELATION),
-      fc.constantFrom('https://m.example/a', '../a', 'describedby', 'anchor=', 'pref', 'type='),
+      fc.constantFrom(
+        'https://m.example/a',
+        '../a',
+        'describedby',
+        'next',
+        'anchor=',
+        'pref',
+        'type=',
+      ),
       fc.string({ maxLength: 3 }),
     );
     fc.assert(
@@ -80,11 +94,25 @@ describe('a Link field is rebuilt', () => {
         expect(parseEdgeLinks({ link: field }, BASE)).toEqual([]);
         for (const { target, rel } of parseLinks({ link: field })) {
           expect(target).toMatch(/^https?:\/\//);
-          for (const one of rel) expect(['duplicate', 'describedby']).toContain(one);
+          for (const one of rel) expect(KEPT).toContain(one);
         }
         expect(rebuild(field)).toBe(field);
       }),
       { numRuns: 2000 },
     );
   });
+});
+
+test('links to other pages of a list lead through an edge, where it serves them, and no others do', () => {
+  const field = rebuild(
+    '<?page=2>; rel=next, <b.iso>; rel=duplicate; pri=1, <//other.example/>; rel=last, <c>; rel="next duplicate"',
+  );
+  const lead = ({ host, href }: URL) =>
+    host === 'files.example' ? `https://edge.example/${href}` : undefined;
+  expect(leadPages(field ?? '', lead).split(', ')).toEqual([
+    '<https://edge.example/https://files.example/dir/a.iso?page=2>; rel="next"',
+    '<https://files.example/dir/b.iso>; rel="duplicate"; pri="1"',
+    '<https://other.example/>; rel="last"',
+    '<https://files.example/dir/c>; rel="duplicate next"',
+  ]);
 });

@@ -2,7 +2,7 @@
  * Rebuilds the Link field of an origin before an edge passes it on. Behind an edge the files of all
  * origins share one web origin: a relative link would lead to the edge, and a link that names edges
  * would apply to the files of all origins. The rebuilt field has only the parts that Metalink/HTTP
- * needs (RFC 6249).
+ * needs (RFC 6249), and those by which clients read a list that comes in pages.
  */
 
 import { MAX_PASSED_FIELD_CHARS, MAX_URL_CHARS } from '../../base/limits.ts';
@@ -11,7 +11,9 @@ import { type Link, parseLinks } from './link.ts';
 
 /** Relations of mirrors, and of Metalinks, torrents and signatures (RFC 6249, 3 and 4). */
 const RELATIONS = ['duplicate', 'describedby'] as const;
-/** Parameters of these relations (RFC 6249, 3; RFC 8288, 3.4.1), with their allowed values. */
+/** Relations of pages of one list: without them a client takes the first page for the whole list. */
+const PAGES = ['next', 'prev', 'previous', 'first', 'last'] as const;
+/** Parameters of the relations of mirrors (RFC 6249, 3; RFC 8288, 3.4.1), with their allowed values. */
 const PARAMETERS: Readonly<Record<string, RegExp>> = {
   pri: /^\d{1,6}$/,
   geo: /^[A-Za-z]{2}$/,
@@ -43,9 +45,35 @@ export function rebuildLinks(headers: Headers, url: string): string | undefined 
 }
 
 function rebuilt({ target, rel, parameters }: Link, base: string): string | undefined {
-  const relations = RELATIONS.filter((relation) => rel.includes(relation));
+  const relations = [...RELATIONS, ...PAGES].filter((relation) => rel.includes(relation));
   const href = relations.length === 0 ? undefined : absolute(target, base);
   if (href === undefined || !isAboutIt(parameters.get('anchor'), base)) return undefined;
+  return written(href, relations, parameters);
+}
+
+/**
+ * Leads the links of a rebuilt field to other pages of its list through an edge; clients take the targets
+ * of these for absolute URLs.
+ *
+ * @param lead returns the URL by which a client reaches a page through the edge; undefined: it stays
+ */
+export function leadPages(field: string, lead: (page: URL) => string | undefined): string {
+  const isPage = (relation: string) => (PAGES as readonly string[]).includes(relation);
+  let changes = false;
+  const links = parseLinks({ link: field }).map(({ target, rel, parameters }) => {
+    const isLed = rel.length > 0 && rel.every(isPage) && URL.canParse(target);
+    const led = isLed ? lead(new URL(target)) : undefined;
+    changes ||= led !== undefined;
+    return written(led ?? target, rel, parameters);
+  });
+  return changes ? links.join(', ') : field;
+}
+
+function written(
+  href: string,
+  relations: readonly string[],
+  parameters: Link['parameters'],
+): string {
   let text = `<${href}>; rel="${relations.join(' ')}"`;
   for (const [name, allowed] of Object.entries(PARAMETERS)) {
     const value = parameters.get(name);
