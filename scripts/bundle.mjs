@@ -57,6 +57,7 @@ export async function bundle(folder, programs, places = {}, options = {}) {
     },
     plugins: [
       leavesOutUnused(),
+      leavesOutForge,
       findsFiles({ ...Object.fromEntries(own), ...places }),
       knowsProcess,
     ],
@@ -93,6 +94,20 @@ function leavesOutUnused() {
     },
   };
 }
+
+/**
+ * Leaves the former cryptography of `acme-client` out, which brings 0.4 MB of `node-forge`. The library only offers it
+ * to its callers, none of which is here, and uses Node's cryptography itself.
+ */
+const leavesOutForge = {
+  name: 'leaves-out-forge',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^[.][/]crypto[/]forge$/ }, ({ importer, path }) =>
+      importer.includes('acme-client') ? { path, namespace: 'nothing' } : undefined,
+    );
+    onLoad({ filter: /./, namespace: 'nothing' }, () => ({ contents: 'module.exports = {};' }));
+  },
+};
 
 /**
  * Gives libraries that import `node:process` the global object instead. Node would read all of its

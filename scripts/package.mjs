@@ -170,8 +170,9 @@ async function makeExecutables(systems) {
   }
 }
 
-/** Says what has been made, or why not. */
+/** Says what is being made, which may take minutes, and what has been made, or why not. */
 async function told(name, make) {
+  console.error(`making:  ${name} ...`);
   try {
     console.log(`made:    ${name}: ${await make()}`);
   } catch (error) {
@@ -210,7 +211,7 @@ const onlyApp = values.stage || values.unpacked;
 const wanted = kinds.length > 0 ? kinds : onlyApp ? ['app'] : KINDS;
 if (wanted.includes('npm')) {
   npmPackage = await packageNpm(join(out, 'npm'));
-  console.log(`The npm package is ${npmPackage}`);
+  console.log(`made:    npm: ${npmPackage}`);
 }
 const linux = wanted.filter((kind) => kind === 'deb' || kind === 'rpm');
 if (linux.length > 0) await makeLinux(linux, values.arch);

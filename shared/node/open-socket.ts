@@ -13,7 +13,7 @@ import {
  * Node gives up an attempt before it begins the next, and its default of 250 ms is less than a
  * round trip to the far side of the world.
  */
-export const ADDRESS_ATTEMPT_MS = 1000;
+const ADDRESS_ATTEMPT_MS = 1000;
 
 /** Certificate and key that are shown to an origin, and authorities for its own, PEM. */
 export interface ClientTls {

@@ -27,7 +27,7 @@ const TURNS = 100;
 const DEADLINE_MS = 300_000;
 
 /** Returns the byte of the test file at a position. */
-export const byteAt = (position: number) => (position * 31 + (position >> 11)) & 0xff;
+const byteAt = (position: number) => (position * 31 + (position >> 11)) & 0xff;
 
 /** The behaviour of one answer. */
 export interface Script {

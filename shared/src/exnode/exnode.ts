@@ -23,7 +23,7 @@ export const MAX_EXNODE_SIZE = 2 ** 48;
 export const MIN_BLOCK_BYTES = 1024 * 1024;
 
 /** Members of a document that have no meaning here, and are kept to be written again. */
-export type Unknown = Readonly<Record<string, unknown>>;
+type Unknown = Readonly<Record<string, unknown>>;
 
 /** A copy of an extent: bytes of something that is served by HTTP. */
 export interface ExnodeReplica {

@@ -10,7 +10,7 @@ import type { Exnode, ExnodeReplica } from './exnode.ts';
 import { allReplicas, type Listed, replicaBytes } from './replicas.ts';
 
 /** Replicas at one depot. */
-export interface DepotShare {
+interface DepotShare {
   /** Scheme, host and port. */
   readonly depot: string;
   readonly replicas: number;

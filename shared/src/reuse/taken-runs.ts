@@ -6,7 +6,7 @@
 import type { FoundRun } from './block-search.ts';
 
 /** Most stretches of the wanted file that are taken: each leaves a gap that has to be asked for. */
-export const MAX_STRETCHES = 20_000;
+const MAX_STRETCHES = 20_000;
 /** Bytes that may be fetched although they were found, as a share of those that were not. */
 const SPENT_SHARE = 0.01;
 /** Longest stretch that is given up to save a request, bytes. */

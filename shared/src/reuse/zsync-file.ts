@@ -9,14 +9,14 @@ import { MillraceError } from '../base/errors.ts';
 /** Largest list of blocks that is read: enough for 11 GB in blocks of 2 KiB. */
 export const MAX_ZSYNC_BYTES = 64 * 1024 * 1024;
 /** Most blocks of a file. */
-export const MAX_ZSYNC_BLOCKS = 4 * 1024 * 1024;
+const MAX_ZSYNC_BLOCKS = 4 * 1024 * 1024;
 const MIN_BLOCK_BYTES = 256;
 const MAX_BLOCK_BYTES = 1024 * 1024;
 const MAX_HEADER_BYTES = 64 * 1024;
 /** Longest file, in bytes. */
 const MAX_LENGTH = 2 ** 48;
 /** Bytes of a whole rolling sum, and of a whole MD4. */
-export const SUM_BYTES = 4;
+const SUM_BYTES = 4;
 const MD4_BYTES = 16;
 /** Fewest bytes of MD4, as in zsync. */
 const MIN_MD4_BYTES = 3;

@@ -12,7 +12,7 @@ import { tryRead } from '../schema/read.ts';
 import { PathClashes, pathFault } from './sync-path.ts';
 
 /** Digests of the pieces of a file, so that only a wrong piece is fetched again. */
-export interface SyncPieces {
+interface SyncPieces {
   /** Length of each piece but the last, in bytes. */
   readonly bytes: number;
   /** SHA-256 of each piece, lower-case hexadecimal. */

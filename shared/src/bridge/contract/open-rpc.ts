@@ -5,7 +5,7 @@ import { OBJECTS } from '../results/named.ts';
 import type { Row, Rows } from './row.ts';
 
 /** A JSON Schema. */
-export type Schema = Readonly<Record<string, unknown>>;
+type Schema = Readonly<Record<string, unknown>>;
 
 interface Descriptor {
   readonly name: string;

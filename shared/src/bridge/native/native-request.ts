@@ -10,7 +10,7 @@ import { checkText, Fields, type TextRules } from './native-fields.ts';
 export const MAX_NATIVE_LIST = 500;
 /** Most links in one `add`. */
 export const MAX_NATIVE_LINKS = 1000;
-export const MAX_FILE_NAME_CHARS = 255;
+const MAX_FILE_NAME_CHARS = 255;
 const MAX_EDGES = 16;
 
 const HAND_OFF: TextRules = {

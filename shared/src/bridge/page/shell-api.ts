@@ -5,7 +5,7 @@
 
 import type { Outgoing } from '../rpc/share-api.ts';
 
-export const SHELL_PLATFORMS = ['linux', 'win32', 'darwin'] as const;
+const SHELL_PLATFORMS = ['linux', 'win32', 'darwin'] as const;
 export type ShellPlatform = (typeof SHELL_PLATFORMS)[number];
 
 /** The user's choices for the app itself; the daemon keeps all other settings. */
@@ -45,7 +45,7 @@ export interface OfferedMetalink {
 }
 
 /** Menu commands that the page carries out. */
-export const SHELL_COMMANDS = ['add', 'settings', 'search', 'select-all'] as const;
+const SHELL_COMMANDS = ['add', 'settings', 'search', 'select-all'] as const;
 export type ShellCommand = (typeof SHELL_COMMANDS)[number];
 
 /** Messages from the shell to the page. */

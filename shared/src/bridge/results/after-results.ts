@@ -36,7 +36,7 @@ export const afterStep = named('AfterStep', 'An action after a download.', {
   retryAt: time.optional().describe('When a webhook is sent again, Unix milliseconds.'),
 });
 
-export const afterRule = named('AfterRule', 'Actions after all downloads of a category.', {
+const afterRule = named('AfterRule', 'Actions after all downloads of a category.', {
   category: z.string().optional().describe('Absent: of all downloads without a rule of their own.'),
   ...afterChoice.shape,
 });

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { named, type Shape, time } from './named.ts';
 
-export const deviceView = named(
+const deviceView = named(
   'DeviceView',
   'A browser that has logged in, or a paired device: whoever uses the daemon from elsewhere.',
   {

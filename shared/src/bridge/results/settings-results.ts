@@ -57,7 +57,7 @@ export const downloadDefaults = named(
     sidecars: z.boolean().describe('Look beside files for SHA256SUMS and the like.'),
   },
 );
-export const trashLimits = named('TrashLimits', 'Limits of the trash.', {
+const trashLimits = named('TrashLimits', 'Limits of the trash.', {
   days: count.describe('Days that removed downloads are kept.'),
   maxBytes: count.describe('Bytes on disk that are kept; the oldest go first.'),
 });

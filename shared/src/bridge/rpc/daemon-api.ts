@@ -1,6 +1,5 @@
 /** The daemon's view of its downloads, for the command line and the interface. */
 
-import type { changeRequest } from '../params/download-params.ts';
 import type { daemonInfo, downloadView, failure, vouch } from '../results/download-results.ts';
 import type { Shape } from '../results/named.ts';
 import type { DOWNLOAD_STATUSES } from '../results/values.ts';
@@ -25,5 +24,3 @@ export interface FailureData {
 }
 
 export type DaemonInfo = Shape<typeof daemonInfo>;
-/** Members that are to change; null: none. */
-export type ChangeRequest = Shape<typeof changeRequest>;

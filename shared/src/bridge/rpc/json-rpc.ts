@@ -40,7 +40,7 @@ export interface JsonRpcCall {
 
 /** The specification's own errors. */
 export const PARSE_ERROR: JsonRpcError = { code: -32700, message: 'Parse error.' };
-export const INVALID_REQUEST: JsonRpcError = { code: -32600, message: 'Invalid Request.' };
+const INVALID_REQUEST: JsonRpcError = { code: -32600, message: 'Invalid Request.' };
 export const METHOD_NOT_FOUND: JsonRpcError = { code: -32601, message: 'Method not found.' };
 export const INVALID_PARAMS: JsonRpcError = { code: -32602, message: 'Invalid params.' };
 

@@ -36,7 +36,7 @@ export const MAX_CONCURRENT = 100;
 
 export type CategoryView = Shape<typeof categoryView>;
 export type WindowView = Shape<typeof windowView>;
-export type LimitsView = Shape<typeof limitsView>;
+type LimitsView = Shape<typeof limitsView>;
 export type Appearance = Shape<typeof appearance>;
 /** Options of downloads that are added from now on, unless they say otherwise. */
 export type DownloadDefaults = Shape<typeof downloadDefaults>;

@@ -14,7 +14,7 @@ const RANKS = {
 } as const satisfies Record<DownloadStatus, number>;
 
 /** Distance between two ranks: more than any time in milliseconds that a list holds. */
-export const RANK_STEP = 1e15;
+const RANK_STEP = 1e15;
 
 interface Ranked {
   readonly status: DownloadStatus;

@@ -21,7 +21,7 @@ export interface Refusal {
 }
 
 /** A client and how often it was refused; at most `error` of these were another client's. */
-export interface RefusedClient {
+interface RefusedClient {
   readonly client: string;
   readonly count: number;
   readonly error: number;

@@ -2,12 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { anyPath } from '../../../testing/draws/any-text.ts';
 import { MAX_CHUNK_NAME_CHARS, MAX_URL_CHARS } from '../../base/limits.ts';
-import {
-  type ChunkName,
-  formatChunkName,
-  onwardSalt,
-  parseChunkName,
-} from './chunk-name.ts';
+import { type ChunkName, formatChunkName, onwardSalt, parseChunkName } from './chunk-name.ts';
 
 const NAME: ChunkName = {
   url: 'http://www.example.com/file.iso',

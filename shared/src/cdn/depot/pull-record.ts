@@ -13,7 +13,7 @@ export interface PullRecord {
   readonly seen?: readonly SeenVersion[] | undefined;
 }
 
-export interface PullFailure {
+interface PullFailure {
   /** Code of the table of errors. */
   readonly code: string;
   readonly message: string;

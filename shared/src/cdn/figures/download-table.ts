@@ -180,7 +180,7 @@ export function countsCsv(rows: readonly DownloadCount[]): string {
 }
 
 /** Names a day, as `2026-03-01`. @param day number since 1970, UTC */
-export function dayText(day: number): string {
+function dayText(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10);
 }
 

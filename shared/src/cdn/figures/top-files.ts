@@ -8,7 +8,7 @@
 import type { Millis } from '../../base/clock.ts';
 
 /** Most files counted at a time. */
-export const MAX_TOP_FILES = 64;
+const MAX_TOP_FILES = 64;
 /** Most cells of one file; a longer file has several chunks in a cell. */
 export const MAX_HEAT_CELLS = 200;
 /** Time after which a count is worth half, by default. */

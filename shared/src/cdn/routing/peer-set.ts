@@ -12,7 +12,7 @@ import { MIN_PEERS } from './replicas.ts';
 /** Most peers (NSDI 4.2). */
 export const MAX_PEERS = 120;
 /** Round-trip time up to which a node counts as close (NSDI 4.2), milliseconds. */
-export const CLOSE_MS = 100;
+const CLOSE_MS = 100;
 /** Share of heartbeats in which an outsider must have been closer than the peer it replaces. */
 const CLOSER_SHARE = 2 / 3;
 

@@ -18,7 +18,7 @@ export const MAX_NETWORK_PINS = 2000;
 /**
  * Most characters of their URLs and versions together, which one node reads from another at once.
  */
-export const MAX_NETWORK_PIN_CHARS = 1024 * 1024;
+const MAX_NETWORK_PIN_CHARS = 1024 * 1024;
 
 /** A pin as nodes send it to each other. */
 export interface NetworkPin extends Pin {

@@ -9,7 +9,7 @@ import { MillraceError } from '../../base/errors.ts';
 import { LeaseLedger } from './lease-ledger.ts';
 
 /** Most pins at a time. */
-export const MAX_PINS = 1000;
+const MAX_PINS = 1000;
 
 export interface Pin {
   readonly id: string;

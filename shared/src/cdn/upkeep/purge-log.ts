@@ -19,7 +19,7 @@ import {
 /** Most purges in the log. */
 export const MAX_LOGGED = 4096;
 /** Most characters of their targets together, which one node reads from another at once. */
-export const MAX_LOGGED_CHARS = 1024 * 1024;
+const MAX_LOGGED_CHARS = 1024 * 1024;
 
 export interface LoggedPurge {
   readonly target: PurgeTarget;

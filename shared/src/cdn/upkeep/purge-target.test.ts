@@ -77,7 +77,7 @@ const url = fc
   .tuple(segment, fc.array(segment, { maxLength: 40 }), fc.boolean())
   .map(([host, path, slash]) => `https://${host}.example/${path.join('/')}${slash ? '/' : ''}`)
   .filter((text) => new URL(text).href === text);
-export const target: fc.Arbitrary<PurgeTarget> = fc.oneof(
+const target: fc.Arbitrary<PurgeTarget> = fc.oneof(
   url.map((u) => ({ kind: 'url' as const, url: u })),
   fc.tuple(url, segment).map(([u, tag]) => ({ kind: 'version' as const, url: u, tag: `e.${tag}` })),
   url.map((u) => ({ kind: 'prefix' as const, prefix: prefixesOf(u).at(-1) as string })),

@@ -72,7 +72,7 @@ export function typedLinks(text: string): TypedLinks {
 }
 
 /** Returns true for a single URL of http or https that is a pattern. */
-export function isPatternUrl(typed: string): boolean {
+function isPatternUrl(typed: string): boolean {
   return typed.length <= MAX_URL_CHARS && /^https?:\/\/\S+$/i.test(typed) && isPattern(typed);
 }
 

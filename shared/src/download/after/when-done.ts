@@ -9,7 +9,7 @@ export const WHEN_DONE = ['sleep', 'shutdown'] as const;
 export type WhenDone = (typeof WHEN_DONE)[number];
 
 /** Time in which users can still say no, in milliseconds. */
-export const COUNTDOWN_MS = 60_000;
+const COUNTDOWN_MS = 60_000;
 
 export interface Wish {
   readonly what: WhenDone;

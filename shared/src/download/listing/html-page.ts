@@ -2,7 +2,7 @@
 
 import { Parser } from 'htmlparser2';
 
-export interface HtmlLink {
+interface HtmlLink {
   /** Value of `href` as it is written. */
   readonly href: string;
   /** Text after the link, up to the next link or row. */

@@ -15,7 +15,7 @@ import {
 import { MillraceError } from '../../base/errors.ts';
 
 /** Largest checksum file that is read: enough for more than ten thousand entries. */
-export const MAX_CHECKSUM_FILE_BYTES = 1024 * 1024;
+const MAX_CHECKSUM_FILE_BYTES = 1024 * 1024;
 const MAX_LINE_CHARS = 4096;
 
 export interface ChecksumEntry {

@@ -13,7 +13,7 @@ import { METALINK_TYPES } from './metalink-types.ts';
 const MAX_MIRRORS = 64;
 const MAX_DESCRIPTIONS = 8;
 
-export interface Mirror extends Replica {
+interface Mirror extends Replica {
   /** True if the mirror shares the entity tags of the server that names it (RFC 6249, 3.3). */
   readonly preferred: boolean;
   /** Number of folders from the end of the path that are the same for all files (RFC 6249, 3.4). */

@@ -10,7 +10,7 @@ import { clamp, MAX_PRIORITY, MIN_PRIORITY, QueueLine } from './queue-line.ts';
 export type QueueState = 'queued' | 'active' | 'waiting' | 'paused';
 
 /** The reason why a download that could run does not run. */
-export type Held = 'turn' | 'host' | 'schedule' | 'retry' | 'start';
+type Held = 'turn' | 'host' | 'schedule' | 'retry' | 'start';
 
 export interface QueueItem {
   readonly gid: string;

@@ -6,7 +6,7 @@
 import type { Millis } from '../../base/clock.ts';
 
 export const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
-export type Day = (typeof DAYS)[number];
+type Day = (typeof DAYS)[number];
 
 export interface ScheduleWindow {
   /** Days on which the window begins, at least one. */

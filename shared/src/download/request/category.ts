@@ -11,7 +11,7 @@ export interface Category {
   readonly extensions: readonly string[];
 }
 
-export const MAX_CATEGORIES = 100;
+const MAX_CATEGORIES = 100;
 const MAX_EXTENSIONS = 200;
 const MAX_NAME_CHARS = 64;
 const MAX_FOLDER_CHARS = 1024;

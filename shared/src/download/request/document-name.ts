@@ -3,7 +3,7 @@
 import { documentLinkOf } from '../../http/urls/depot-link.ts';
 
 /** Returns true for a URL or path with the extension of a metalink. */
-export function looksLikeMetalinkName(given: string): boolean {
+function looksLikeMetalinkName(given: string): boolean {
   return /\.(meta4|metalink)$/i.test(pathOf(given));
 }
 

@@ -5,9 +5,9 @@
  */
 
 /** Placeholder in a command for the address itself, which other users can then see. */
-export const URL_PLACE = '{url}';
+const URL_PLACE = '{url}';
 /** Placeholder in a command for the name of a playlist (M3U) with the address. */
-export const PLAYLIST_PLACE = '{playlist}';
+const PLAYLIST_PLACE = '{playlist}';
 
 /**
  * Players that play a playlist given as their last argument. Players that hand the playlist to

@@ -5,7 +5,7 @@
  */
 
 /** A format as yt-dlp describes it; other members do not matter here. */
-export interface YtDlpFormat {
+interface YtDlpFormat {
   readonly url?: string | null | undefined;
   readonly protocol?: string | null | undefined;
   readonly ext?: string | null | undefined;

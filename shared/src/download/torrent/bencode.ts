@@ -17,7 +17,7 @@ export interface Dictionary {
 }
 
 /** Largest document, bytes. */
-export const MAX_TORRENT_BYTES = 16 * 1024 * 1024;
+const MAX_TORRENT_BYTES = 16 * 1024 * 1024;
 /** Most dictionaries and lists inside of each other. */
 const MAX_DEPTH = 64;
 /** Most values in a document: a file of a torrent has about ten. */

@@ -1,7 +1,7 @@
 /** The Cache-Status response field (RFC 9211). */
 
 /** The reasons for which an edge forwards a request (RFC 9211 2.2). */
-export type ForwardReason = 'uri-miss' | 'miss' | 'stale' | 'request' | 'bypass';
+type ForwardReason = 'uri-miss' | 'miss' | 'stale' | 'request' | 'bypass';
 
 export type CacheOutcome =
   | { readonly hit: true; readonly ttlSeconds: number; readonly detail?: string }
