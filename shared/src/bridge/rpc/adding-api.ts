@@ -20,6 +20,8 @@ import type { added, apart } from '../results/download-results.ts';
 import type { Shape } from '../results/named.ts';
 import type { DELICATE_KINDS } from '../results/values.ts';
 
+export { isDescriptionType } from '../../download/request/document-name.ts';
+
 /** Names of the algorithms of digests, as the daemon takes them. */
 export const DIGEST_NAMES = ['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512'] as const;
 
