@@ -1,4 +1,4 @@
-/** Opens downloaded files. The page names the download, never a path. */
+/** Opens downloaded files, and pages that their links were on. The page of the app names the download, never a path or an address. */
 
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -7,6 +7,7 @@ import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { mayRun } from '@millrace/shared/download/request/file-kind';
 import { dialog, shell } from 'electron';
 import type { DaemonLink } from './daemon/daemon-link.ts';
+import { isWebPage } from './logic/page-policy.ts';
 import type { Words } from './text/words.ts';
 
 /** Opens a file with the program that the system has for it; asks first if the file may run. */
@@ -42,6 +43,22 @@ export async function showInFolder(
   if (!existsSync(folder)) return { problem: words.t('noFile') };
   const reason = await shell.openPath(folder);
   return reason === '' ? {} : { problem: words.t('cannotOpen', { reason }) };
+}
+
+/** Opens the page that a download's link was on, with the system's browser. */
+export async function openPage(
+  link: DaemonLink | undefined,
+  gid: string,
+  words: Words,
+): Promise<ShellAnswer> {
+  const download = await find(link, gid);
+  if (download === undefined) return { problem: words.t('noSuchDownload') };
+  const { page } = download;
+  if (page === undefined || !isWebPage(page)) return { problem: words.t('noPage') };
+  return shell.openExternal(page).then(
+    () => ({}),
+    (error: Error) => ({ problem: words.t('cannotOpenPage', { reason: error.message }) }),
+  );
 }
 
 async function isWanted(name: string, words: Words): Promise<boolean> {

@@ -23,6 +23,7 @@ const api: ShellApi = {
   platform: process.platform as ShellPlatform,
   openFile: (gid) => call('openFile', gid),
   showInFolder: (gid) => call('showInFolder', gid),
+  openPage: (gid) => call('openPage', gid),
   chooseFolder: (start) => call('chooseFolder', start),
   offerFile: async (file) => {
     // Only files that the user has dropped or picked have a path: a page cannot make one.

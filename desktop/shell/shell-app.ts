@@ -28,7 +28,7 @@ import { protectContents, protectSession } from './electron/protect.ts';
 import { watchForUpdates } from './electron/updates.ts';
 import { MainWindow } from './electron/window.ts';
 import { ICON, nativeHostMain, SHELL_FILES, TRAY_ICON } from './files.ts';
-import { openFile, showInFolder } from './finished-file.ts';
+import { openFile, openPage, showInFolder } from './finished-file.ts';
 import { quitQuestion } from './logic/quit-question.ts';
 import { NOTHING, type Totals, totalsOf } from './logic/totals.ts';
 import type { DaemonState } from './logic/tray-text.ts';
@@ -167,6 +167,7 @@ export class ShellApp {
       {
         openFile: (gid) => openFile(this.#supervisor.link, gid, this.#words),
         showInFolder: (gid) => showInFolder(this.#supervisor.link, gid, this.#words),
+        openPage: (gid) => openPage(this.#supervisor.link, gid, this.#words),
         chooseFolder: (start) => chooseFolder(start),
         offerFile: (path) => this.#supervisor.link?.call('millrace.offerFile', { path }),
         offerFolder: async () => {

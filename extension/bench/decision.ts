@@ -56,6 +56,7 @@ function measure(): string {
       now,
       settings,
       skipped: false,
+      continues: () => false,
     });
     if (decided.take) {
       const requests = [...decided.hops, { url: decided.draft.finalUrl }];

@@ -13,6 +13,7 @@ import { tellOfMissed } from './background/earlier-downloads.ts';
 import { EdgeCheck } from './background/edge-check.ts';
 import { Interceptor } from './background/interceptor.ts';
 import { KeptSettings } from './background/kept-settings.ts';
+import { KeptUnfinished } from './background/kept-unfinished.ts';
 import { LastShown } from './background/last-shown.ts';
 import { Menus } from './background/menus.ts';
 import { Notifier } from './background/notifier.ts';
@@ -83,9 +84,11 @@ async function startApp(): Promise<void> {
 // Without this listener, the browser would not start the background when it starts itself.
 api.runtime.onStartup.addListener(() => {});
 
+const unfinished = new KeptUnfinished(api.storage);
 const activity = new Activity({
   api,
   takers,
+  onListed: (downloads, kinds) => void unfinished.note(downloads, kinds),
   isBusy: () => handOffs.downloads.length > 0,
   isOn: () => settings.now.on,
   isRemote: () => settings.now.taker === 'remote',
@@ -116,6 +119,7 @@ new Interceptor(api, {
   seen,
   check,
   asker,
+  unfinished,
   ready,
 });
 const daemon = new RemoteDaemon({

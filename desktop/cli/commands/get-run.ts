@@ -1,14 +1,16 @@
 /** Carries out `millrace get`: downloads one URL after the other, and reports on each. */
 
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { asMillraceError, EXIT, type MillraceError } from '@millrace/shared/base/errors';
 import {
   describesFiles,
+  isFollowed,
   looksLikeExnodeName,
 } from '@millrace/shared/download/request/document-name';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { ReadableExnode } from '@millrace/shared/exnode/exnode';
 import { Download, type DownloadEvent } from '../../engine/download/download.ts';
+import type { DownloadResult } from '../../engine/download/download-types.ts';
 import type { HouseEdges } from '../../engine/edges/house-edges.ts';
 import { withoutLogin } from '../../engine/net/credentials.ts';
 import { hasResolvers } from '../../engine/resolvers/resolver-file.ts';
@@ -131,11 +133,13 @@ async function getOne(
   let failure: MillraceError | undefined;
   try {
     if (looksLikeExnodeName(text)) return await getDescribed(text, asked, way);
-    for (const request of await requestsFor(text, asked, context)) {
+    const follows = isFollowed({ given: text, output: asked.file });
+    for (const request of await requestsFor(text, follows, asked, context)) {
       const shown = withoutLogin(request.urls[0] as string);
       // A document describes files, not pages that have one.
-      const resolved = describesFiles(text) ? undefined : await resolveLinks(request, way);
-      const error = await run(resolved?.request ?? request, shown, way, { resolved });
+      const resolved = follows ? undefined : await resolveLinks(request, way);
+      const follow = follows ? undefined : followOf(text, asked, way);
+      const error = await run(resolved?.request ?? request, shown, way, { resolved, follow });
       failure ??= error;
       if (context.signal.aborted) break;
     }
@@ -149,11 +153,12 @@ async function getOne(
 
 async function requestsFor(
   text: string,
+  follows: boolean,
   asked: AskedRequest,
   { cwd, signal }: CliContext,
 ): Promise<DownloadRequest[]> {
   const [, ...mirrors] = asked.urls;
-  if (!describesFiles(text)) {
+  if (!follows) {
     return [wholeRequest({ ...asked, urls: [downloadUrl(text), ...mirrors] }, cwd)];
   }
   // Imported here: most downloads have no description and need no parser.
@@ -191,7 +196,46 @@ async function resolveLinks(
   return resolved;
 }
 
+/**
+ * Goes on with the files that a complete file describes.
+ *
+ * @returns undefined if the file is one like others
+ */
+type Follow = (
+  complete: DownloadResult,
+) => Promise<{ readonly failure: MillraceError | undefined } | undefined>;
+
+function followOf(text: string, asked: AskedRequest, way: Way): Follow {
+  const { context, report } = way;
+  const { cwd, signal } = context;
+  return async ({ path, bytes, contentType }) => {
+    const name = basename(path);
+    const isKnown = asked.digests !== undefined;
+    const about = { given: '', output: asked.file, isKnown, name, type: contentType };
+    if (!isFollowed(about)) return undefined;
+    // Imported here: most downloads have no description and need no parser.
+    const { followedDownloads } = await import('../options/described-downloads.ts');
+    const file = { path, bytes, url: downloadUrl(text) };
+    const requests = await followedDownloads(file, wholeRequest(asked, cwd), signal);
+    if (requests === undefined) {
+      report.note(
+        `${printable(name)} describes no files, as its server says, and is kept as it is.`,
+      );
+      return undefined;
+    }
+    report.note(`${printable(name)} describes files, which are downloaded in its place.`);
+    let failure: MillraceError | undefined;
+    for (const request of requests) {
+      const error = await run(request, withoutLogin(request.urls[0] as string), way, {});
+      failure ??= error;
+      if (signal.aborted) break;
+    }
+    return { failure };
+  };
+}
+
 interface Parts {
+  readonly follow?: Follow | undefined;
   readonly exnode?: ReadableExnode | undefined;
   readonly resolved?: ResolvedRequest | undefined;
 }
@@ -200,7 +244,7 @@ async function run(
   first: DownloadRequest,
   shown: string,
   { view, context, report, unpacks, house }: Way,
-  { exnode, resolved }: Parts,
+  { exnode, resolved, follow }: Parts,
 ): Promise<MillraceError | undefined> {
   const { signal } = context;
   const ownKeys = ownKeysIn(context.state);
@@ -208,8 +252,8 @@ async function run(
   try {
     const onEvent = (event: DownloadEvent) => view.event(event, shown);
     let request = first;
-    let path: string | undefined;
-    while (path === undefined) {
+    let complete: DownloadResult | undefined;
+    while (complete === undefined) {
       const download = new Download(
         request,
         { signal, onEvent, ownKeys, random: Math.random, makesFolder: true, house },
@@ -217,9 +261,8 @@ async function run(
       );
       const timer = setInterval(() => view.progress(download.progress()), view.intervalMs);
       try {
-        const result = await download.run();
-        view.done(result, performance.now() - startedAt);
-        path = result.path;
+        complete = await download.run();
+        view.done(complete, performance.now() - startedAt);
       } catch (thrown) {
         clearInterval(timer);
         const next = await resolved?.again(asMillraceError(thrown), download.progress());
@@ -230,10 +273,12 @@ async function run(
         clearInterval(timer);
       }
     }
+    const followed = await follow?.(complete);
+    if (followed !== undefined) return followed.failure;
     if (unpacks) {
       // Imported here: most downloads are not unpacked.
       const { unpack } = await import('../../engine/archive/unpack.ts');
-      view.unpacked(await unpack(path, first.overwrite, signal));
+      view.unpacked(await unpack(complete.path, first.overwrite, signal));
     }
     return undefined;
   } catch (thrown) {

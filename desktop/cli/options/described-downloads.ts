@@ -1,10 +1,12 @@
 /** Lists the downloads that a Metalink document, a torrent or a magnet link describes. */
 
-import { MillraceError } from '@millrace/shared/base/errors';
+import { readFile, rm } from 'node:fs/promises';
+import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { chooseFiles, requestOf } from '@millrace/shared/download/metalink/described-request';
 import { isMagnetLink } from '@millrace/shared/download/request/document-name';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import { readDescribed } from '../../engine/described/read-described.ts';
+import { DESCRIPTION } from '../../engine/stored/fetch-document.ts';
 import { readDescription } from './fetch-description.ts';
 
 /**
@@ -21,10 +23,45 @@ export async function describedDownloads(
   cwd: string,
   signal: AbortSignal,
 ): Promise<DownloadRequest[]> {
+  return downloadsIn(await readDescription(given, cwd, signal), given, asked, signal);
+}
+
+/**
+ * Reads a complete file as a description of others, and removes it unless it has replaced another.
+ *
+ * @returns undefined if it describes no files: it stays
+ * @throws MillraceError as `describedDownloads`, also if no server is known that has the files
+ */
+export async function followedDownloads(
+  { path, bytes, url }: { readonly path: string; readonly bytes: number; readonly url: string },
+  asked: DownloadRequest,
+  signal: AbortSignal,
+): Promise<DownloadRequest[] | undefined> {
+  if (bytes > DESCRIPTION.maxBytes) return undefined;
+  try {
+    const requests = await downloadsIn(await readFile(path), url, asked, signal);
+    if (!asked.overwrite) await rm(path, { force: true });
+    return requests;
+  } catch (error) {
+    if (isMillraceError(error, 'bad-metalink')) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Reads a description that has been fetched already.
+ *
+ * @param given its URL, path or magnet link; the rest as for `describedDownloads`
+ */
+async function downloadsIn(
+  document: Uint8Array,
+  given: string,
+  asked: DownloadRequest,
+  signal: AbortSignal,
+): Promise<DownloadRequest[]> {
   const base = /^https?:/i.test(given) ? given : undefined;
   const { urls, digests, ...settings } = asked;
   const [, ...mirrors] = urls;
-  const document = await readDescription(given, cwd, signal);
   const { proxy } = settings;
   const described = await readDescribed(document, { base, mirrors, proxy, signal });
   const files = chooseFiles({ files: described.files, extra: [] });

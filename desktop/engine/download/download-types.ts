@@ -78,6 +78,8 @@ export interface DownloadResult {
   readonly digest?: Digest | undefined;
   /** The signer that vouches for the file, if any does. */
   readonly vouch?: Vouch | undefined;
+  /** Content-Type of the file, if its source states one. */
+  readonly contentType?: string | undefined;
 }
 
 /** Progress of a download. */

@@ -52,6 +52,7 @@ export class Download {
   readonly #target: TargetFile;
   readonly #ways = new OtherWays();
   #preferred: number | undefined;
+  #contentType: string | undefined;
   /** The latest attempt. */
   #attempt: Attempt | undefined;
 
@@ -204,6 +205,7 @@ export class Download {
       earlier: this.#attempt?.findings,
       onOpened: (file, described) => {
         this.#reader.begin(file);
+        this.#contentType = described.contentType;
         this.#described.resolve(described);
       },
     });
@@ -219,7 +221,8 @@ export class Download {
     });
     if (note !== undefined) this.#report.note(noteOf('system', { text: note }));
     const { receivedBytes } = this.#report;
-    return { path, bytes: length, receivedBytes, resumedBytes, digest, vouch };
+    const contentType = this.#contentType;
+    return { path, bytes: length, receivedBytes, resumedBytes, digest, vouch, contentType };
   }
 
   #otherWay(error: unknown, { sources, first, findings }: Attempt): Note | undefined {

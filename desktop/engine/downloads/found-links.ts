@@ -7,6 +7,7 @@ import { looksLikeMetalink } from '@millrace/shared/download/metalink/metalink-t
 import { categoryOf } from '@millrace/shared/download/request/category';
 import { isExnodeLink, isTorrentName } from '@millrace/shared/download/request/document-name';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
+import { looksOneTime } from '@millrace/shared/download/request/signed-url';
 import { inTurns } from '../platform/turns.ts';
 import { duplicateOf } from './duplicates.ts';
 import type { Manager } from './manager.ts';
@@ -30,6 +31,7 @@ function linkOf(manager: Manager, { url, ...options }: CurlDownload): FoundLink 
     ...placeOf(manager, name),
     metalink: looksLikeMetalink(undefined, name) || isTorrentName(name),
     exnode: isExnodeLink(url),
+    ...(looksOneTime(url) ? { once: true } : {}),
     duplicate: duplicateOf(manager.store, url),
     ...(Object.keys(options).length === 0 ? {} : { options }),
   };

@@ -4,6 +4,7 @@ import type { Note } from '@millrace/shared/base/notes';
 import type { DownloadQueue } from '@millrace/shared/download/queue/queue';
 import { AfterRunner } from '../after/after-runner.ts';
 import { type WhenDoneOptions, WhenDoneWatch } from '../after/when-done-watch.ts';
+import { inTurns } from '../platform/turns.ts';
 import { Chores } from '../queue/chores.ts';
 import type { Run } from '../queue/contract.ts';
 import type { HostMemory } from '../queue/host-memory.ts';
@@ -219,6 +220,15 @@ export class Manager {
   /** Groups many changes: they are stored together, and the queue decides once after them. */
   atOnce<T>(work: () => T): T {
     return this.queueRunner.hold(() => this.store.atOnce(work));
+  }
+
+  /**
+   * Works through a long list in short turns. The changes of each turn are stored together, and the
+   * queue decides once after all of them, so that the order of the list does not matter to it.
+   */
+  async inTurns<T>(list: Iterable<T>, work: (item: T, index: number) => void): Promise<void> {
+    const { queueRunner, store } = this;
+    await queueRunner.holdWhile(() => inTurns(list, work, (turn) => store.atOnce(turn)));
   }
 
   /** Adds a finished download from another list to the history. */

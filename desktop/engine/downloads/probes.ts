@@ -9,6 +9,7 @@ import type { DownloadRequest } from '@millrace/shared/download/request/request'
 import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
 import { listField, singleField } from '@millrace/shared/http/fields/headers';
 import { canPin } from '@millrace/shared/http/fields/validators';
+import type { RecentAnswers } from '../platform/recent-answers.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import { inParallel } from '../sync/in-parallel.ts';
 import type { NewDownload } from './download-schema.ts';
@@ -24,20 +25,34 @@ const MAX_NAMESAKES = 20;
 /** Longest type, tag or date that is told, in characters: servers write them. */
 const MAX_FIELD_CHARS = 100;
 
+/** Statements of a server about a file. */
+export type ServerAnswer = ProbedLink & { readonly name: string };
+
+interface ProbeOptions {
+  /** True for callers of this machine: no resolver runs for others. */
+  readonly isOwn?: boolean;
+  /** Time for the servers, once the resolvers have answered. */
+  readonly ms?: Millis;
+  /** Ends the questions. */
+  readonly signal?: AbortSignal | undefined;
+  /** Answers that will do; undefined: each server is asked anew. */
+  readonly recent?: RecentAnswers<ServerAnswer> | undefined;
+}
+
 /**
  * Asks about each link, after resolvers have found links to files. A failure of one is in its own
  * result. Changes nothing.
  *
- * @param isOwn true for callers of this machine: no resolver runs for others
- * @param ms time for the servers, once the resolvers have answered
+ * @throws the signal's reason
  */
 export async function probeLinks(
   manager: Manager,
   asked: readonly AskedDownload[],
-  { isOwn = false, ms = PROBE_MS }: { readonly isOwn?: boolean; readonly ms?: Millis } = {},
+  { isOwn = false, ms = PROBE_MS, signal, recent }: ProbeOptions = {},
 ): Promise<ProbedLink[]> {
-  const found = await manager.resolvedLinks.findAll(asked, isOwn);
+  const found = await manager.resolvedLinks.findAll(asked, isOwn, signal);
   const late = AbortSignal.timeout(ms);
+  const ends = signal === undefined ? late : AbortSignal.any([signal, late]);
   const results: ProbedLink[] = asked.map(() => ({ resumable: false }));
   await inParallel([...found.entries()], { atATime: AT_ONCE }, async ([index, one]) => {
     if (one instanceof MillraceError) {
@@ -45,7 +60,7 @@ export async function probeLinks(
       return;
     }
     const by = resolverWords(one);
-    results[index] = await probe(manager, one.download, late).then(
+    results[index] = await probe(manager, one.download, ends, recent).then(
       (answer) => ({ ...answer, ...by }),
       (error: unknown) => {
         const code = late.aborted ? 'origin-timeout' : asMillraceError(error).code;
@@ -53,6 +68,7 @@ export async function probeLinks(
       },
     );
   });
+  signal?.throwIfAborted();
   return results;
 }
 
@@ -66,13 +82,22 @@ async function probe(
   manager: Manager,
   asked: NewDownload,
   signal: AbortSignal,
+  recent: RecentAnswers<ServerAnswer> | undefined,
 ): Promise<ProbedLink> {
   const record = manager.draft(asked);
+  const { request } = record;
   signal.throwIfAborted();
-  const found = await askServer(record.request, signal);
+  const ask = (ends: AbortSignal) => askServer(request, ends);
+  const found = await (recent?.ask(questionOf(request), signal, ask) ?? ask(signal));
   const { name, length } = found;
   if (length === undefined) return found;
   return { ...found, ...(await alike(manager, record, name, length)) };
+}
+
+/** Returns all of a request that its server's answer depends on. */
+function questionOf(request: DownloadRequest): string {
+  const { urls, file, headers, login, cookieFile, netrc, proxy } = request;
+  return JSON.stringify([urls[0], file, headers, login, cookieFile, netrc, proxy]);
 }
 
 /**
@@ -84,7 +109,7 @@ async function probe(
 export async function askServer(
   request: DownloadRequest,
   signal: AbortSignal,
-): Promise<ProbedLink & { readonly name: string }> {
+): Promise<ServerAnswer> {
   // Imported here: the daemon starts without the code of transfers.
   const [{ Connections }, { FIRST_BYTES }, { nameFor }] = await Promise.all([
     import('../sources/connections.ts'),

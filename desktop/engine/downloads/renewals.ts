@@ -17,6 +17,7 @@ import {
   renewalOf,
 } from '@millrace/shared/download/adding/renewal';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
+import { inTurns } from '../platform/turns.ts';
 import type { Records } from '../queue/records.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import type { Additions } from './additions.ts';
@@ -102,13 +103,18 @@ export class Renewals {
     return apart;
   }
 
+  /** Returns true if an earlier download looks so alike that a link may continue it. Asks nobody. */
+  mayRenew(asked: NewDownload): boolean {
+    return this.#alike(asked).length > 0;
+  }
+
   /** Finds the earlier downloads that the links of a list continue, as far as these are few. */
   async planAll(asked: readonly (NewDownload | undefined)[]): Promise<(RenewalPlan | undefined)[]> {
     const plans: (RenewalPlan | undefined)[] = asked.map(() => undefined);
-    const alike = asked.flatMap((one, index) =>
+    const alike = await inTurns(asked, (one, index) =>
       one !== undefined && this.#alike(one).length > 0 ? [{ one, index }] : [],
     );
-    const waiting = alike.slice(0, MAX_LISTED).values();
+    const waiting = alike.flat().slice(0, MAX_LISTED).values();
     const late = AbortSignal.timeout(PROOF_MS);
     const work = async () => {
       for (const { one, index } of waiting) plans[index] = await this.plan(one, undefined, late);
@@ -155,7 +161,7 @@ export class Renewals {
   #alike(asked: NewDownload): DownloadRecord[] {
     const { records, dir } = this.#options;
     const [url] = this.#draft(asked)?.request.urls ?? [];
-    if (url === undefined || !mayRenew(asked)) return [];
+    if (url === undefined || !isPlain(asked)) return [];
     const link = linkOf(asked, url);
     const text = stemOf(link.name ?? nameFromUrl(url));
     const texts = isUnnamed(link) ? [text, new URL(url).hostname] : [text];
@@ -208,7 +214,7 @@ export class Renewals {
 }
 
 /** Returns true for a request that somebody could mean as a new link of an earlier download. */
-function mayRenew({ gid, exnode, startAt, overwrite, held, aria2 }: NewDownload): boolean {
+function isPlain({ gid, exnode, startAt, overwrite, held, aria2 }: NewDownload): boolean {
   const own = [gid, exnode, startAt, held, aria2?.gid];
   return overwrite !== true && own.every((value) => value === undefined);
 }
@@ -218,7 +224,8 @@ function earlierOf({ state, name, length, storedBytes, request }: DownloadRecord
     state,
     name,
     url: request.urls[0] as string,
-    length,
+    // A request may state the length before a server does.
+    length: length ?? request.length,
     storedBytes,
     digests: request.digests,
   };

@@ -97,9 +97,11 @@ export class ResolvedLinks {
   async findAll(
     asked: readonly AskedDownload[],
     isOwn: boolean,
+    ends?: AbortSignal,
   ): Promise<(ResolvedDownload | MillraceError)[]> {
     const results: (ResolvedDownload | MillraceError)[] = asked.map((download) => ({ download }));
-    const signal = AbortSignal.timeout(LONGEST_MS);
+    const late = AbortSignal.timeout(LONGEST_MS);
+    const signal = ends === undefined ? late : AbortSignal.any([ends, late]);
     await inParallel([...asked.entries()], { atATime: AT_ONCE }, async ([index, one]) => {
       results[index] = await this.find(one, isOwn, signal).catch(asMillraceError);
     });

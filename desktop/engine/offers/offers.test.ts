@@ -77,6 +77,26 @@ describe('an offer', () => {
     expect(downloads()).toEqual([]);
   });
 
+  test('of a small file is taken only if an earlier download continues with it', async () => {
+    const { manager } = stage.daemon;
+    const small = (i: number) => ({ ...offerOf(i), onlyRenews: true });
+    await expect(stage.offers.offer(small(1))).rejects.toEqual(code('no-such-download'));
+    // Its server was not even asked.
+    expect(stage.asked).toEqual([]);
+    const earlier = (name: string) =>
+      manager.add({ urls: [`https://old.example/${name}`], length: 1000, paused: true });
+    const { gid } = earlier('1.iso');
+    await stage.offers.offer(small(1));
+    expect(stage.offers.commit(FIRST)).toBe(gid);
+    expect(manager.get(gid).request.urls[0]).toBe('https://files.example/1.iso');
+    const gone = earlier('2.iso');
+    await stage.offers.offer(small(2));
+    const how = { deletePartial: true, deleteFile: false, forget: true, now: true };
+    await manager.remover.remove({ gids: [gone.gid], ...how });
+    expect(() => stage.offers.commit(small(2).handOff)).toThrow(code('no-such-download'));
+    expect(downloads()).toHaveLength(1);
+  });
+
   test('cannot be committed before it is proven', () => {
     stage.prove = hangs;
     stage.offers.offer(offerOf(1)).catch(() => {});

@@ -55,6 +55,8 @@ interface Proven {
   readonly place: Place | undefined;
   /** The earlier download that it continues, or why it does not. */
   readonly plan: RenewalPlan | undefined;
+  /** True: without an earlier download that continues, nothing is added. */
+  readonly onlyRenews: boolean;
 }
 
 interface Offer {
@@ -124,8 +126,12 @@ export class Offers {
     const offer = this.#offers.get(handOff);
     if (offer === undefined) throw new MillraceError('no-such-download', 'no such offer');
     if (offer.proven === undefined) throw new MillraceError('wrong-state', 'it is not proven yet');
-    const { download, plan } = offer.proven;
-    const add = () => this.#add(handOff, offer.proven as Proven);
+    const { download, plan, onlyRenews } = offer.proven;
+    const add = () => {
+      // The earlier download is gone, or runs.
+      if (onlyRenews) throw notEarlier();
+      return this.#add(handOff, offer.proven as Proven);
+    };
     const { gid } = this.#options.manager.renewals.carryOut(download, plan, add).record;
     this.#offers.delete(handOff);
     return gid;
@@ -190,6 +196,7 @@ export class Offers {
     try {
       for (const download of waysOf(asked)) {
         try {
+          if (asked.onlyRenews === true && !manager.renewals.mayRenew(download)) throw notEarlier();
           // The draft has the defaults of all downloads, such as a proxy.
           await prove(manager.draft(download).request, asked, signal);
           const place = await places.of(download, asked.path);
@@ -199,7 +206,8 @@ export class Offers {
             signal,
             AbortSignal.timeout(COMPARISON_MS),
           );
-          return { download, place, plan };
+          if (asked.onlyRenews === true && plan?.kind !== 'renews') throw notEarlier();
+          return { download, place, plan, onlyRenews: asked.onlyRenews === true };
         } catch (error) {
           signal.throwIfAborted();
           failure = error;
@@ -222,6 +230,10 @@ export class Offers {
       if (proven !== undefined && proven.at < before) this.#offers.delete(handOff);
     }
   }
+}
+
+function notEarlier(): MillraceError {
+  return new MillraceError('no-such-download', 'it continues no earlier download');
 }
 
 /**

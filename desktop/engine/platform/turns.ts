@@ -8,21 +8,31 @@ const TURN_MS = 8;
 /** Most items of a turn. */
 const TURN_ITEMS = 100;
 
-/** Returns what `work` makes of each item, in their order. */
+/**
+ * Returns what `work` makes of each item, in their order.
+ *
+ * @param around runs each turn, such as within one transaction
+ */
 export async function inTurns<T, R>(
   list: Iterable<T>,
   work: (item: T, index: number) => R,
+  around: (turn: () => void) => void = (turn) => turn(),
 ): Promise<R[]> {
   const made: R[] = [];
-  let began = performance.now();
-  let first = 0;
-  for (const item of list) {
-    if (made.length - first >= TURN_ITEMS || performance.now() - began >= TURN_MS) {
-      await nextTurn();
-      began = performance.now();
-      first = made.length;
+  const items = list[Symbol.iterator]();
+  let next = items.next();
+  const turn = () => {
+    const began = performance.now();
+    const first = made.length;
+    while (next.done !== true) {
+      made.push(work(next.value, made.length));
+      next = items.next();
+      if (made.length - first >= TURN_ITEMS || performance.now() - began >= TURN_MS) return;
     }
-    made.push(work(item, made.length));
+  };
+  for (let isFirst = true; next.done !== true; isFirst = false) {
+    if (!isFirst) await nextTurn();
+    around(turn);
   }
   return made;
 }

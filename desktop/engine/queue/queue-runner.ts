@@ -3,7 +3,7 @@
  * they end.
  */
 
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import type { MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
@@ -20,7 +20,7 @@ import type { DownloadFactory, Left, Run, RunEvent, RunResult } from './contract
 import type { HostMemory } from './host-memory.ts';
 import { NetworkReturn } from './network-return.ts';
 import { ProgressKeeper } from './progress-keeper.ts';
-import { completedBy, type Records, targetOf } from './records.ts';
+import { completedBy, placeOf, type Records, requestToRun, targetOf } from './records.ts';
 import { type Outcome, type RunnerOptions, Runs } from './runs.ts';
 import type { SharedRate } from './shared-rate.ts';
 
@@ -157,6 +157,12 @@ export class QueueRunner {
     }
   }
 
+  /** Runs `work` to its end, and decides once after it. Downloads that run go on meanwhile. */
+  holdWhile<T>(work: () => Promise<T>): Promise<T> {
+    this.#holds++;
+    return work().finally(() => this.hold(() => this.#holds--));
+  }
+
   /**
    * Stops a run, if there is one, and runs `work` before another run can start.
    *
@@ -267,7 +273,7 @@ export class QueueRunner {
       // Stored together with the completion, so that a crash between both loses no action.
       after: stepsOf(choiceFor(record.options.after, record.category, settings.after.rules)),
     });
-    this.#records.emit({ kind: 'completed', gid });
+    this.#records.emit({ kind: 'completed', gid, contentType: outcome.result.contentType });
   }
 
   #onFailed(before: DownloadRecord, outcome: Extract<Outcome, { kind: 'failed' }>): void {
@@ -342,22 +348,4 @@ export class QueueRunner {
       return false;
     }
   }
-}
-
-/**
- * Makes the request of a run. A download that has begun keeps its name, because its partial file is
- * found by that name.
- */
-function requestToRun(record: DownloadRecord): DownloadRequest {
-  const { path, request, options } = record;
-  if (path === undefined) {
-    return { ...request, rename: options.rename && options.named !== true };
-  }
-  return { ...request, file: relative(request.dir, targetOf(record)), rename: false };
-}
-
-/** Makes the record's changes for the path that the run reports. */
-function placeOf({ request }: DownloadRecord, path: string) {
-  const name = relative(request.dir, path);
-  return { path, name, request: request.file === undefined ? request : { ...request, file: name } };
 }

@@ -9,6 +9,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import type { Note } from '@millrace/shared/base/notes';
 import { DownloadQueue, MAX_QUEUE } from '@millrace/shared/download/queue/queue';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import { isStorageError } from '../store/database.ts';
 import type { DownloadStore } from '../store/download-store.ts';
 import type { DownloadRecord, FinishedState, UnfinishedState } from '../store/record.ts';
@@ -21,8 +22,14 @@ export type ManagerEvent =
   | { readonly kind: 'trash' }
   | { readonly kind: 'changed'; readonly gid: string }
   | {
-      readonly kind: 'started' | 'paused' | 'stopped' | 'completed' | 'failed';
+      readonly kind: 'started' | 'paused' | 'stopped' | 'failed';
       readonly gid: string;
+    }
+  | {
+      readonly kind: 'completed';
+      readonly gid: string;
+      /** Content-Type of the file, if its source has stated one. */
+      readonly contentType?: string | undefined;
     }
   /** The progress of a run at its end. */
   | { readonly kind: 'stand'; readonly gid: string; readonly progress: RunProgress }
@@ -288,4 +295,22 @@ export function completedBy(
     vouch,
     error: undefined,
   };
+}
+
+/**
+ * Makes the request of a run. A download that has begun keeps its name, because its partial file is
+ * found by that name.
+ */
+export function requestToRun(record: DownloadRecord): DownloadRequest {
+  const { path, request, options } = record;
+  if (path === undefined) {
+    return { ...request, rename: options.rename && options.named !== true };
+  }
+  return { ...request, file: relative(request.dir, targetOf(record)), rename: false };
+}
+
+/** Makes the record's changes for the path that the run reports. */
+export function placeOf({ request }: DownloadRecord, path: string) {
+  const name = relative(request.dir, path);
+  return { path, name, request: request.file === undefined ? request : { ...request, file: name } };
 }

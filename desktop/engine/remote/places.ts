@@ -24,6 +24,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'copies',
   'depots',
   'depth',
+  'dialog',
   'digests',
   'direct',
   'edges',
@@ -75,6 +76,7 @@ const OF_OFFERS: ReadonlySet<string> = new Set([
   'contentType',
   'headers',
   'edges',
+  'onlyRenews',
 ]);
 
 /** Options of aria2 that name a file, or replace one. */

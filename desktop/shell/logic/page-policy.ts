@@ -58,6 +58,11 @@ export function mayOpenOutside(url: string): boolean {
   return url === EXTENSION_PAGE || url === INSTALL_PAGE;
 }
 
+/** Returns true for an address that a browser opens, and no other program of the system. */
+export function isWebPage(address: string): boolean {
+  return /^https?:$/.test(parsed(address)?.protocol ?? '');
+}
+
 function parsed(address: string): URL | undefined {
   try {
     return new URL(address);

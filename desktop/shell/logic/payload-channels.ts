@@ -6,6 +6,7 @@ import type { ShellPreferences } from '@millrace/shared/bridge/page/shell-api';
 export interface ShellCalls {
   readonly openFile: string;
   readonly showInFolder: string;
+  readonly openPage: string;
   readonly chooseFolder: string | undefined;
   readonly offerFile: string;
   readonly offerFolder: undefined;

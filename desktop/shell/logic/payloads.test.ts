@@ -15,6 +15,7 @@ test.each<[keyof typeof PARSERS, unknown]>([
   ['openFile', '/etc/passwd'],
   ['openFile', '0123456789ABCDEF'],
   ['showInFolder', { toString: () => '0123456789abcdef' }],
+  ['openPage', 'https://example.com/'],
   ['chooseFolder', 'x'.repeat(5000)],
   ['chooseFolder', null],
   ['offerFile', ['/etc/passwd']],

@@ -15,6 +15,7 @@ type Parsers = { readonly [C in ShellCall]: (value: unknown) => ShellCalls[C] };
 export const PARSERS: Parsers = {
   openFile: gid,
   showInFolder: gid,
+  openPage: gid,
   chooseFolder: (value) => (value === undefined ? undefined : text(value, MAX_PATH_CHARS)),
   offerFile: (value) => text(value, MAX_PATH_CHARS),
   offerFolder: nothing,

@@ -23,5 +23,6 @@ export interface Placeholders {
   readonly 'elsewhere.ask': 'host';
   readonly opensProgram: 'name';
   readonly cannotOpen: 'reason';
+  readonly cannotOpenPage: 'reason';
   readonly cannotRead: 'name';
 }

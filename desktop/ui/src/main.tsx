@@ -52,7 +52,9 @@ function takeShared(app: App): void {
   const text = ['url', 'text', 'title'].flatMap((name) => shared.get(name) ?? []).join('\n');
   if (text === '') return;
   history.replaceState(null, '', location.pathname + location.hash);
-  app.store.set({ dialog: { kind: 'add', text: text.slice(0, MAX_SHARED_CHARS), metalinks: [] } });
+  app.store.set({
+    dialog: { kind: 'add', text: text.slice(0, MAX_SHARED_CHARS), metalinks: [], offered: true },
+  });
 }
 
 async function start(): Promise<void> {
@@ -68,7 +70,11 @@ async function start(): Promise<void> {
   else app.connection.connect();
   // Only whoever holds a valid code may open a dialog here: other pages can link to this one.
   const isOwn = given === 'good' && offered.length > 0;
-  if (isOwn) app.store.set({ dialog: { kind: 'add', text: offered.join('\n'), metalinks: [] } });
+  if (isOwn) {
+    app.store.set({
+      dialog: { kind: 'add', text: offered.join('\n'), metalinks: [], offered: true },
+    });
+  }
   createRoot(document.getElementById('app') as HTMLElement).render(
     <Provider shared={{ app, actions: new Actions(app) }}>
       <Root answer={given} />

@@ -160,8 +160,7 @@ test('follows a Metalink document to its files, and names both in their status',
      <size>${SIZE}</size><hash type="sha-256">${origin.digest(file)}</hash>
      <url>${file.replaceAll('&', '&amp;')}</url></file></metalink>`,
   );
-  server.files.set('/list.meta4', { body: document });
-  const list = server.url('/list.meta4');
+  const list = server.add('/list.meta4', { body: document });
   const relations = async (gid: string) =>
     (await daemon.call('aria2.tellStatus', gid, ['followedBy', 'following'])) as {
       followedBy?: [string];
@@ -178,6 +177,15 @@ test('follows a Metalink document to its files, and names both in their status',
   const alone = await add(list, { 'follow-metalink': 'false' });
   await daemon.reaches(alone.gid, 'complete');
   expect(await relations(alone.gid)).toEqual({});
+
+  // Its server says what a document without such a name is, unless the client has named it.
+  const headers = { 'content-type': 'application/metalink4+xml' };
+  const typed = server.add('/by-type', { body: document, headers });
+  const named = await add(typed, { out: 'named.bin' });
+  const byType = await add(typed);
+  await until(async () => (await relations(byType.gid)).followedBy !== undefined);
+  await daemon.reaches(named.gid, 'complete');
+  expect(await relations(named.gid)).toEqual({});
   await server.stop();
 });
 

@@ -177,7 +177,6 @@ ui.when('a download', () => {
       const dialog = ui.page.getByRole('dialog');
       await dialog.getByRole('textbox', { name: 'Links' }).fill(link);
       await dialog.getByText('1 link found').waitFor();
-      if (name === 'by-type') await dialog.getByRole('button', { name: 'Check sizes' }).click();
       await dialog.getByText(file).waitFor();
       await dialog.getByRole('button', { name: 'Add 1 download' }).click();
       const { path } = await ui.daemon.reaches(await ui.gidOf(file), 'complete');

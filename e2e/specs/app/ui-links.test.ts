@@ -118,6 +118,60 @@ ui.when('a command of curl and a pattern', () => {
   });
 });
 
+ui.when('a link that is pasted', () => {
+  const headers = {
+    'content-type': 'application/zip',
+    'content-disposition': 'attachment; filename="real name.zip"',
+  };
+  const asked = (path: string) => origin.requests.filter(({ url }) => url === path).length;
+
+  test('shows name, size, type and whether it can be resumed; its server is asked once', async () => {
+    const url = origin.add('/get', { body: contentOf('asked', SIZE), headers });
+    const other = origin.add('/whole.bin', { body: contentOf('whole', SIZE), noRanges: true });
+    await ui.page.keyboard.press('n');
+    const dialog = ui.page.getByRole('dialog', { name: 'Add downloads' });
+    const links = dialog.getByRole('textbox', { name: 'Links' });
+    await links.fill(url);
+    await dialog.getByText('real name.zip').waitFor();
+    await dialog.getByText(/application\/zip · can be resumed/).waitFor();
+    for (const theme of ['light', 'dark'] as const) {
+      await ui.page.emulateMedia({ colorScheme: theme });
+      expect(await barriers(ui.page)).toEqual([]);
+    }
+    await ui.page.emulateMedia({ colorScheme: null });
+    await links.fill(`${url}\n${other}`);
+    await dialog.getByText(/cannot be resumed/).waitFor();
+    await dialog.getByText('real name.zip').waitFor();
+    // Closed and opened again, the dialog shows what the daemon was told a moment ago.
+    await ui.page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await ui.page.keyboard.press('n');
+    await links.fill(url);
+    await dialog.getByText('real name.zip').waitFor();
+    expect([asked('/get'), asked('/whole.bin')]).toEqual([1, 1]);
+    await ui.page.keyboard.press('Escape');
+  });
+
+  test('has nobody asked for it where that is switched off, or if a page has brought it', async () => {
+    const url = origin.add('/unasked', { body: contentOf('unasked', SIZE), headers });
+    const dialog = ui.page.getByRole('dialog', { name: 'Add downloads' });
+    const button = dialog.getByRole('button', { name: 'Check sizes' });
+    await ui.daemon.call('millrace.setSettings', { preferences: { askLinks: false } });
+    await ui.page.keyboard.press('n');
+    await dialog.getByRole('textbox', { name: 'Links' }).fill(url);
+    await button.click();
+    await dialog.getByText('real name.zip').waitFor();
+    await ui.daemon.call('millrace.setSettings', { preferences: { askLinks: null } });
+    const { href } = new URL(`/?url=${encodeURIComponent(url)}`, ui.page.url());
+    await ui.page.goto(href);
+    await button.click();
+    await dialog.getByText('real name.zip').waitFor();
+    expect(asked('/unasked')).toBe(2);
+    await ui.page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  });
+});
+
 ui.when('a listing of a folder', () => {
   test('is looked at, filtered, and what is checked goes into folders of the same names', async () => {
     const headers = { 'content-type': 'text/html' };

@@ -53,6 +53,19 @@ describe('the desktop takes, with the default settings,', () => {
     await stage.click('/marked', fileOf('marked', 17 * MB, { cookie: 'session=42' }), '#marked');
     await ends.takenByDesktop('/marked');
   });
+
+  test('a small file that continues a paused download, and none that does not', async () => {
+    const urls = ['http://127.0.0.1:9/small.bin'];
+    await stage.cli.call('add', { urls, length: 2 * MB, paused: true });
+    // The extension knows what it has shown.
+    const popup = await stage.browser.ownPage('popup.html');
+    stage.closeLater(popup);
+    await popup.getByText('small.bin').waitFor();
+    await stage.click('/other', fileOf('other', 2 * MB, { held: false }));
+    await ends.keptByBrowser('/other');
+    await stage.click('/small', fileOf('small', 2 * MB));
+    await ends.takenByDesktop('/small');
+  });
 });
 
 describe('the menu', () => {

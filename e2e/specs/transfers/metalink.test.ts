@@ -1,6 +1,6 @@
 /** Metalink documents, written and read by the command line, and torrents of other programs. */
 
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { SECOND } from '@millrace/shared/download/signatures/testing/signed';
@@ -218,4 +218,43 @@ test('a magnet link leads to the torrent that it names, and to no other', async 
   const other = await runCli(['get', `${magnet}&ws=${two.url('/y')}`, '-d', path('other')]);
   expect(other).toMatchObject({ code: 5 });
   expect(other.stderr).toContain(v2);
+});
+
+test('a document that only its server calls a torrent leads to its files, unless the user names it', async () => {
+  const { document } = torrents.SINGLE_V2;
+  const body = Buffer.from(torrents.contentOf(9, torrents.ONE_BYTES));
+  const seed = one.add('/one.bin', { body });
+  const torrent = Buffer.from(torrents.withSeeds(document, [seed]));
+  const headers = { 'content-type': 'application/x-bittorrent; charset=binary' };
+  const url = one.add('/get?id=7', { body: torrent, headers });
+  const get = (...more: string[]) => runCli(['get', ...more, '-d', path('.')]);
+  expect(await get(url)).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/describes files/),
+  });
+  const [name, ...others] = await readdir(path('.'));
+  expect(others).toEqual([]);
+  expect(sha256(await readFile(path(name as string)))).toBe(sha256(body));
+
+  // A name or a digest by the user shows that the document is wanted.
+  const named = one.add('/one.torrent', { body: torrent, headers });
+  const digest = `sha-256=${sha256(torrent)}`;
+  for (const [wanted, options] of [
+    [url, ['-o', 'kept.bin']],
+    [url, ['--checksum', digest]],
+    [named, ['-o', 'kept.torrent']],
+  ] as const) {
+    expect((await get(wanted, ...options)).code).toBe(0);
+  }
+  for (const kept of ['kept.bin', 'get', 'kept.torrent']) {
+    expect(sha256(await readFile(path(kept)))).toBe(sha256(torrent));
+  }
+
+  // A server may be wrong about a file.
+  const wrong = one.add('/wrong.bin', { body, headers });
+  expect(await get(wrong)).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/kept as it is/),
+  });
+  expect(sha256(await readFile(path('wrong.bin')))).toBe(sha256(body));
 });

@@ -27,6 +27,8 @@ export interface ActivityOptions {
   /** Whether downloads go to a daemon on another machine. */
   readonly isRemote: () => boolean;
   readonly onEnded: (download: ShownDownload) => void;
+  /** Called with the downloads of the takers that have answered. */
+  readonly onListed: (downloads: readonly ShownDownload[], takers: readonly TakerKind[]) => void;
 }
 
 export class Activity {
@@ -105,6 +107,7 @@ export class Activity {
     // Downloads of another machine that does not answer are not over.
     const isSilent = takers.remote.link.problem !== undefined;
     const kinds = asked.filter((kind) => kind !== 'remote' || !isSilent);
+    this.#options.onListed(downloads, kinds);
     const before = await this.#ran;
     this.#running = new Map(
       downloads.filter(({ status }) => RUNNING.has(status)).map((one) => [keyOf(one), one]),

@@ -8,6 +8,7 @@ import { AskerFields } from './asker-fields.ts';
 import { EdgeCheck } from './edge-check.ts';
 import { Interceptor } from './interceptor.ts';
 import { KeptSettings } from './kept-settings.ts';
+import { KeptUnfinished } from './kept-unfinished.ts';
 import { SeenRequests } from './seen-requests.ts';
 import { Skipping } from './skipping.ts';
 
@@ -42,9 +43,9 @@ class FakeTaker implements Taker {
 }
 
 /** Starts the parts of the background that handle downloads, in a fake browser. */
-async function background(firefox: boolean, settings: object = {}) {
+async function background(firefox: boolean, settings: object = {}, kept: object = {}) {
   const browser = new FakeBrowser(firefox);
-  await browser.local.set({ settings: { taker: 'desktop', ...settings } });
+  await browser.local.set({ settings: { taker: 'desktop', ...settings }, ...kept });
   const { api } = browser;
   const taker = new FakeTaker();
   const over: boolean[] = [];
@@ -62,6 +63,7 @@ async function background(firefox: boolean, settings: object = {}) {
     handOffs,
     skipping,
     settings: new KeptSettings(api.storage, () => {}),
+    unfinished: new KeptUnfinished(api.storage),
     seen: new SeenRequests(api),
     check: new EdgeCheck(api.webRequest, async () => new Response(null)),
     asker: new AskerFields(cookies as never, navigator),
@@ -135,6 +137,15 @@ describe.each([
     await rest();
     expect(browser.done).toEqual([]);
     expect(taker.offers).toEqual([]);
+  });
+
+  test('a small file is offered if it may continue an earlier download', async () => {
+    const kept = { unfinished: [{ taker: 'desktop', name: 'file.bin', length: 5 }] };
+    const { browser, taker } = await background(firefox, {}, kept);
+    const headers = { ...LARGE.headers, 'Content-Length': '5' };
+    browser.download({ ...LARGE, headers });
+    await rest();
+    expect(taker.offers).toMatchObject([{ length: 5, onlyRenews: true }]);
   });
 
   test('only the next download is left alone if the user wants that', async () => {

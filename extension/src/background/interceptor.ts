@@ -14,6 +14,7 @@ import type { AskerFields } from './asker-fields.ts';
 import { chosenEdges } from './chosen-edges.ts';
 import type { EdgeCheck } from './edge-check.ts';
 import type { KeptSettings } from './kept-settings.ts';
+import type { KeptUnfinished } from './kept-unfinished.ts';
 import type { SeenRequests } from './seen-requests.ts';
 import type { Skipping } from './skipping.ts';
 
@@ -24,6 +25,7 @@ export interface InterceptorParts {
   readonly seen: SeenRequests;
   readonly check: EdgeCheck;
   readonly asker: AskerFields;
+  readonly unfinished: Pick<KeptUnfinished, 'ready' | 'has'>;
   /**
    * Whether the browser asks the user about files without TLS; it asks only about files that it
    * fetches itself.
@@ -95,7 +97,10 @@ export class Interceptor {
     // Another handler already took this download.
     if (!this.#nameless.delete(item.id) || nameless === undefined) return;
     const settings = this.#p.settings.now;
-    const circumstances = { now: Date.now(), settings, skipped: nameless.skipped };
+    const { unfinished } = this.#p;
+    await unfinished.ready;
+    const continues = (fileName: string, length: number) => unfinished.has(fileName, length);
+    const circumstances = { now: Date.now(), settings, skipped: nameless.skipped, continues };
     const begun = begunDownload(item);
     // Most downloads are left alone whatever their requests were, so decide without the wait first.
     const first = decide(begun, undefined, circumstances);

@@ -25,6 +25,7 @@ const offer = z.object({
   headers,
   edges,
   published: edges.optional(),
+  onlyRenews: z.boolean().optional(),
 });
 
 const link = z.object({

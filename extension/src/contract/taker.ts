@@ -40,6 +40,8 @@ export interface Offer {
   readonly edges: readonly string[];
   /** Those of `edges` that only the publisher has named. */
   readonly published?: readonly string[];
+  /** True for a file that is taken only if an earlier download continues with it. */
+  readonly onlyRenews?: boolean;
 }
 
 /**

@@ -38,7 +38,11 @@ const decided = (
   seen: SeenRequest | undefined,
   settings: Partial<Settings> = {},
   skipped = false,
-) => decide(begun, seen, { now: NOW, skipped, settings: { ...DEFAULT_SETTINGS, ...settings } });
+  continues: (fileName: string, length: number) => boolean = () => false,
+) => {
+  const all = { ...DEFAULT_SETTINGS, ...settings };
+  return decide(begun, seen, { now: NOW, skipped, settings: all, continues });
+};
 const left = (why: string) => ({ take: false, why });
 
 describe('a download is taken', () => {
@@ -104,6 +108,20 @@ describe('a download is taken', () => {
     expect(decided(small, seen, { minBytes: 1000 })).toMatchObject({ take: true });
     expect(decided(small, seen, { minBytes: 1001 })).toEqual(left('small'));
     expect(decided(small, seen, { alwaysTypes: ['iso'] })).toMatchObject({ take: true });
+  });
+
+  test('however small it is, if it may continue an earlier one, and then for nothing else', () => {
+    const seen = (length: string) => request(answer({ etag: '"x"', 'content-length': length }));
+    const asked: unknown[] = [];
+    const continues = (...about: unknown[]) => asked.push(about) > 0;
+    const small = decided(download({ length: 1000 }), seen('1000'), {}, false, continues);
+    expect(small).toMatchObject({ take: true, draft: { length: 1000, onlyRenews: true } });
+    expect(asked).toEqual([['disk.iso', 1000]]);
+    const empty = download({ length: undefined });
+    expect(decided(empty, seen('0'), {}, false, continues)).toEqual(left('small'));
+    const large = decided(download(), request(), {}, false, continues);
+    expect(large).toMatchObject({ take: true });
+    expect(large).not.toHaveProperty('draft.onlyRenews');
   });
 });
 

@@ -40,6 +40,8 @@ export interface Circumstances {
   readonly settings: Settings;
   /** Whether the user wants this download left alone. */
   readonly skipped: boolean;
+  /** Returns whether a download that has failed or is paused has this name and length. */
+  readonly continues: (fileName: string, length: number) => boolean;
 }
 
 /** Reason why a download is left alone. */
@@ -91,7 +93,8 @@ export function decide(
   if (asked === undefined) return { take: false, why: 'method' };
   if (looksOneTime(asked.url)) return { take: false, why: 'one-time' };
   const length = Number(answer?.headers['content-length']);
-  if (tooSmall(download.fileName, length, circumstances.settings)) {
+  const isSmall = tooSmall(download.fileName, length, circumstances.settings);
+  if (isSmall && (length === 0 || !circumstances.continues(download.fileName, length))) {
     return { take: false, why: 'small' };
   }
   const {
@@ -112,6 +115,7 @@ export function decide(
       ...(lastModified === undefined ? {} : { lastModified }),
       ...(contentType === undefined ? {} : { contentType }),
       headers: asked.headers ?? {},
+      ...(isSmall ? { onlyRenews: true } : {}),
     },
   };
 }

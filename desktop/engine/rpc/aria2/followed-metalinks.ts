@@ -8,7 +8,11 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { noteOfError } from '@millrace/shared/base/notes';
 import { MAX_DOCUMENT_BYTES } from '@millrace/shared/download/metalink/xml-tree';
-import { describesFiles, isTorrentName } from '@millrace/shared/download/request/document-name';
+import {
+  isFollowed,
+  isTorrentName,
+  isTorrentType,
+} from '@millrace/shared/download/request/document-name';
 import type { Manager } from '../../downloads/manager.ts';
 import type { ParseMetalink } from '../../downloads/metalinks.ts';
 import { describedBy, inheritable } from './downloads.ts';
@@ -23,7 +27,7 @@ export class FollowedMetalinks {
     this.#manager = manager;
     this.#parseMetalink = parseMetalink;
     manager.listen((event) => {
-      if (event.kind === 'completed') void this.#follow(event.gid);
+      if (event.kind === 'completed') void this.#follow(event.gid, event.contentType);
       if (event.kind === 'forgotten') for (const gid of event.gids) this.#relations.delete(gid);
     });
   }
@@ -34,15 +38,18 @@ export class FollowedMetalinks {
   }
 
   /** Adds the files of a document, if the download is one and is to be followed. Never rejects. */
-  async #follow(gid: string): Promise<void> {
+  async #follow(gid: string, type: string | undefined): Promise<void> {
     // A document that a document names is a file like others: it could name itself.
     if (this.#relations.get(gid)?.following !== undefined) return;
     try {
       const { path, options } = this.#manager.get(gid);
       const { aria2 } = options;
-      if (aria2 === undefined || path === undefined || !describesFiles(path)) return;
+      if (aria2 === undefined || path === undefined) return;
+      // As in aria2, the name that the file has counts, whoever gave it.
+      if (!isFollowed({ given: path, type, isKnown: aria2.out !== undefined })) return;
       const inherited = inheritable(this.#manager);
-      const option = isTorrentName(path) ? 'follow-torrent' : 'follow-metalink';
+      const isTorrent = isTorrentName(path) || isTorrentType(type);
+      const option = isTorrent ? 'follow-torrent' : 'follow-metalink';
       const follow = { ...inherited, ...aria2 }[option];
       if (follow === 'false') return;
       const { size } = await stat(path);

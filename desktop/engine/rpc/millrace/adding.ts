@@ -26,13 +26,22 @@ import {
   withOptions,
 } from '../../downloads/metalinks.ts';
 import { pageLinks } from '../../downloads/pages.ts';
-import { probeLinks } from '../../downloads/probes.ts';
+import { probeLinks, type ServerAnswer } from '../../downloads/probes.ts';
 import type { Added } from '../../downloads/renewals.ts';
+import { RecentAnswers } from '../../platform/recent-answers.ts';
 import { inTurns } from '../../platform/turns.ts';
 import type { Method } from '../calls/dispatcher.ts';
+import { DialogQuestions } from './dialog-questions.ts';
 import { type MillraceOptions, methodsOf } from './params.ts';
 
+/** Time for which an answer of a server is used again, in milliseconds, and most answers that are kept. */
+const KEPT_MS = 60_000;
+const MAX_KEPT = 64;
+
 export function addingMethods({ manager, parseMetalink }: MillraceOptions): [string, Method][] {
+  const dialogs = new DialogQuestions();
+  const clock = () => performance.now();
+  const recent = new RecentAnswers<ServerAnswer>({ keptMs: KEPT_MS, most: MAX_KEPT, clock });
   return methodsOf(ADDING_ROWS, {
     'millrace.add': async (p, { remote }) => {
       const asked = await withExnode(p as NewDownload);
@@ -83,9 +92,15 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
         problems: problems.map(({ fault, values, detail }) => ({ fault, values, text: detail })),
       };
     },
-    'millrace.probe': async ({ downloads }, { remote }) => ({
-      links: await probeLinks(manager, downloads as NewDownload[], { isOwn: remote === undefined }),
-    }),
+    'millrace.probe': async ({ downloads, dialog }, { remote, subscriber }) => {
+      const asked = downloads as NewDownload[];
+      const isOwn = remote === undefined;
+      if (dialog === undefined) return { links: await probeLinks(manager, asked, { isOwn }) };
+      const links = await dialogs.ask(subscriber, dialog, (signal) =>
+        probeLinks(manager, asked, { isOwn, signal, recent }),
+      );
+      return { links };
+    },
     'millrace.readPage': ({ depth = 0, ...asked }) =>
       pageLinks(manager, asked as NewDownload, depth),
     'millrace.checkDuplicates': async ({ urls }) => {
@@ -95,7 +110,7 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
   });
 }
 
-/** Adds all valid downloads as one change, after the exNodes that links lead to have been read. */
+/** Adds all valid downloads, which the queue takes up together, after the exNodes that links lead to have been read. */
 async function addMany(
   manager: Manager,
   downloads: readonly NewDownload[],
@@ -118,22 +133,20 @@ async function addMany(
   const plans = await manager.renewals.planAll(
     read.map((download) => (download instanceof MillraceError ? undefined : download)),
   );
-  manager.atOnce(() => {
-    for (const [index, download] of read.entries()) {
-      try {
-        if (download instanceof MillraceError) throw download;
-        const added = addedOf(manager.renewals.carryOut(download, plans[index]));
-        const result = found[index];
-        if (result !== undefined && 'resolved' in result) {
-          manager.resolvedLinks.keep(added.gid, result.resolved);
-        }
-        gids.push(added.gid);
-        if (added.renewed === true) renewed.push(added.gid);
-        if (added.apart !== undefined) apart.push(added.apart);
-      } catch (thrown) {
-        const { code, message, detail } = asMillraceError(thrown);
-        failed.push({ index, code, message, detail });
+  await manager.inTurns(read, (download, index) => {
+    try {
+      if (download instanceof MillraceError) throw download;
+      const added = addedOf(manager.renewals.carryOut(download, plans[index]));
+      const result = found[index];
+      if (result !== undefined && 'resolved' in result) {
+        manager.resolvedLinks.keep(added.gid, result.resolved);
       }
+      gids.push(added.gid);
+      if (added.renewed === true) renewed.push(added.gid);
+      if (added.apart !== undefined) apart.push(added.apart);
+    } catch (thrown) {
+      const { code, message, detail } = asMillraceError(thrown);
+      failed.push({ index, code, message, detail });
     }
   });
   return { gids, failed, renewed, apart };

@@ -45,20 +45,18 @@ export function exchangeMethods(manager: Manager): [string, Method][] {
       const skipped: Skipped[] = [];
       const list = importList(p.text, p.format);
       const described = await readExnodes(manager, list, p);
-      manager.atOnce(() => {
-        for (const listed of list) {
-          try {
-            const { download: planned, ended } = planOf(manager, listed, p);
-            const read = described.get(listed);
-            if (read instanceof MillraceError) throw read;
-            const { gid } = planned;
-            const download = read === undefined ? planned : { ...read, gid };
-            const record =
-              ended === undefined ? manager.add(download) : manager.addFinished(download, ended);
-            gids.push(record.gid);
-          } catch (error) {
-            skipped.push(skippedBy(listed, error));
-          }
+      await manager.inTurns(list, (listed) => {
+        try {
+          const { download: planned, ended } = planOf(manager, listed, p);
+          const read = described.get(listed);
+          if (read instanceof MillraceError) throw read;
+          const { gid } = planned;
+          const download = read === undefined ? planned : { ...read, gid };
+          const record =
+            ended === undefined ? manager.add(download) : manager.addFinished(download, ended);
+          gids.push(record.gid);
+        } catch (error) {
+          skipped.push(skippedBy(listed, error));
         }
       });
       return { gids, skipped };

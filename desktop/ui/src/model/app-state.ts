@@ -40,7 +40,13 @@ export interface GivenMetalink {
 }
 
 export type DialogState =
-  | { readonly kind: 'add'; readonly text: string; readonly metalinks: readonly GivenMetalink[] }
+  | {
+      readonly kind: 'add';
+      readonly text: string;
+      readonly metalinks: readonly GivenMetalink[];
+      /** True for links that another program or a web page has brought: nobody asks for them yet. */
+      readonly offered?: boolean;
+    }
   /** Files to send; none: the user chooses one in the dialog. */
   | { readonly kind: 'send'; readonly files: readonly File[] }
   | { readonly kind: 'extend'; readonly id: string }

@@ -1,5 +1,6 @@
 /** Has the daemon read Metalink files, torrents and exNodes that were dropped or chosen, and magnet links. */
 
+import { isDescriptionType } from '@millrace/shared/bridge/rpc/adding-api';
 import type { App } from './app.ts';
 import type { GivenMetalink } from './app-state.ts';
 
@@ -38,12 +39,9 @@ export async function readMagnet(app: App, magnet: string): Promise<GivenMetalin
   return { name, base64, files, torrent: true };
 }
 
-/** Types of answers that describe files instead of being one. */
-const DESCRIBING = /^application\/(?:x-bittorrent|metalink4?\+xml)$/;
-
 /** Returns true for a link whose name, or type if the server was asked, is that of a description. */
 export function leadsToMetalink(isByName: boolean, type: string | undefined): boolean {
-  return isByName || (type !== undefined && DESCRIBING.test(type));
+  return isByName || isDescriptionType(type);
 }
 
 /** Reads the Metalink document or torrent at a URL. @throws CallError */

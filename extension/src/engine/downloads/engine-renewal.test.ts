@@ -56,6 +56,15 @@ describe('the file of a paused download, offered again', () => {
     expect(origin.sentBytes - asked).toBeLessThan(LENGTH);
   });
 
+  test('that is offered for nothing else becomes no second download', async () => {
+    const { it, engine } = await stopped();
+    const other = ofNew({ handOff: 'other', fileName: 'other.bin', onlyRenews: true });
+    await expect(engine.call(other)).rejects.toMatchObject({ problem: 'refused' });
+    await engine.call(ofNew({ onlyRenews: true }));
+    expect(await engine.call({ type: 'commit', handOff: 'new' })).toEqual({ id: 'old' });
+    expect(it.records.records.size).toBe(1);
+  });
+
   test('keeps its bytes over the end of the browser', async () => {
     const { origin, it, engine, storedBytes } = await stopped();
     await engine.call(ofNew());

@@ -169,7 +169,9 @@ export class Engine {
       await this.#checkRoom(offer.length);
       signal.throwIfAborted();
       const proof = await this.#fetching.prove(offer, signal);
-      return { ...proof, continues: await this.#renewing.ofOffer(offer, proof, signal) };
+      const continues = await this.#renewing.ofOffer(offer, proof, signal);
+      if (offer.onlyRenews === true && continues === undefined) throw notEarlier();
+      return { ...proof, continues };
     });
     return {};
   }
@@ -215,6 +217,7 @@ export class Engine {
       this.#kick();
       return { id: continues as string };
     }
+    if (offer.onlyRenews === true) throw notEarlier();
     await this.#put({
       ...link,
       id: handOff,
@@ -350,4 +353,8 @@ export class Engine {
 
 function wrongState({ state }: DownloadRecord): MillraceError {
   return new MillraceError('wrong-state', `it is ${state}`);
+}
+
+function notEarlier(): TakerError {
+  return new TakerError('refused', 'It continues no earlier download', 'no-such-download');
 }

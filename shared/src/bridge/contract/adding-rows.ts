@@ -19,6 +19,7 @@ import type { Rows } from './row.ts';
 
 const MAX_ADDED = 1000;
 const MAX_PROBED = 16;
+const MAX_DIALOG_CHARS = 64;
 const MAX_MIRRORS = 32;
 const depth = z
   .int()
@@ -26,6 +27,13 @@ const depth = z
   .max(MAX_DEPTH)
   .optional()
   .describe('Levels of folders below a listing to look into. Default: 0.');
+const dialog = z
+  .string()
+  .max(MAX_DIALOG_CHARS)
+  .optional()
+  .describe(
+    'For a dialog that asks by itself, its name: an answer of the last minute will do, and another call with the name on the same WebSocket, which may be one without downloads, gives up this one.',
+  );
 const exnode = z.string().describe('The document, in base64, with its key if it is encrypted.');
 const metalink = z
   .string()
@@ -47,7 +55,8 @@ export const ADDING_ROWS = {
     waits: true,
   },
   'millrace.addMany': {
-    summary: 'Adds those downloads that can be added, as one change.',
+    summary:
+      'Adds those downloads that can be added, many in short turns. The queue takes them up together.',
     params: z.strictObject({
       downloads: z.array(z.unknown()).max(MAX_ADDED).describe('As for `millrace.add`.'),
     }),
@@ -104,8 +113,9 @@ export const ADDING_ROWS = {
       'Asks the servers of downloads about their files, without adding them. Takes 10 s at most.',
     params: z.strictObject({
       downloads: z.array(z.unknown()).max(MAX_PROBED).describe('As for `millrace.add`.'),
+      dialog,
     }),
-    asked: z.strictObject({ downloads: z.array(addRequest).max(MAX_PROBED) }),
+    asked: z.strictObject({ downloads: z.array(addRequest).max(MAX_PROBED), dialog }),
     result: probedLinks,
     waits: true,
   },

@@ -36,10 +36,12 @@ export const EXCHANGE_ROWS = {
     summary: 'Shows the downloads that an import would add.',
     params: list,
     result: importPreview,
+    waits: true,
   },
   'millrace.import': {
-    summary: 'Adds the downloads of a list.',
+    summary: 'Adds the downloads of a list, many in short turns. The queue takes them up together.',
     params: list,
     result: imported,
+    waits: true,
   },
 } as const satisfies Rows;

@@ -25,6 +25,10 @@ const nativeOffer = named('NativeOffer', 'A download of a browser, as the browse
   contentType: z.string().optional(),
   headers: z.record(z.string(), z.string()),
   edges: z.array(z.string()),
+  onlyRenews: z
+    .boolean()
+    .optional()
+    .describe('Only an earlier download may continue with it; none is added.'),
 }) satisfies z.ZodType<NativeOffer, NativeOffer>;
 
 const offerState = withName(

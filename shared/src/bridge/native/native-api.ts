@@ -33,6 +33,8 @@ export interface NativeOffer {
   readonly contentType?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly edges: readonly string[];
+  /** True: only an earlier download may continue with it; none is added. */
+  readonly onlyRenews?: boolean | undefined;
 }
 
 export type NativeOfferState =

@@ -107,6 +107,7 @@ function nativeOffer(given: Fields): NativeOffer {
     contentType: given.optionalText('contentType', { max: 1024, pattern: FIELD_TEXT }),
     headers: given.texts('headers', HEADERS),
     edges: edges(given),
+    ...(given.has('onlyRenews') ? { onlyRenews: given.flag('onlyRenews') } : {}),
   };
 }
 

@@ -68,6 +68,8 @@ export interface ShellApi {
   /** Opens a complete download with the system's default program for it. */
   openFile(gid: string): Promise<ShellAnswer>;
   showInFolder(gid: string): Promise<ShellAnswer>;
+  /** Opens the page that a download's link was on, in the user's browser. */
+  openPage(gid: string): Promise<ShellAnswer>;
   /** Lets the user choose a folder. @returns its absolute path, null if they cancel */
   chooseFolder(start?: string): Promise<string | null>;
   /**
@@ -112,6 +114,7 @@ export const SHELL_API_MEMBERS = [
   'offerFolder',
   'onMessage',
   'openFile',
+  'openPage',
   'platform',
   'setPreferences',
   'showInFolder',

@@ -54,6 +54,7 @@ export const foundLink = named('FoundLink', 'A link in a text.', {
     .boolean()
     .describe('By its name, the URL is that of a Metalink document or a torrent.'),
   exnode: z.boolean().describe('The URL leads to an exNode, whose file is added in its place.'),
+  once: z.literal(true).optional().describe('By its looks, the URL works only once.'),
   duplicate: duplicate.optional(),
   options: linkOptions.optional().describe('Members for `millrace.add`, from a command of curl.'),
 });

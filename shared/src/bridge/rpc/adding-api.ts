@@ -20,6 +20,8 @@ import type { added, apart } from '../results/download-results.ts';
 import type { Shape } from '../results/named.ts';
 import type { DELICATE_KINDS } from '../results/values.ts';
 
+export { isDescriptionType } from '../../download/request/document-name.ts';
+
 export type AddRequest = Shape<typeof addRequest>;
 export type AddedResult = Shape<typeof added>;
 export type Apart = Shape<typeof apart>;

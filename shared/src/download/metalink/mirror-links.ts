@@ -6,9 +6,9 @@
 import { MAX_URL_CHARS } from '../../base/limits.ts';
 import type { Headers } from '../../http/fields/headers.ts';
 import { type Link, parseLinks } from '../../http/urls/link.ts';
+import { isMetalinkType } from '../request/document-name.ts';
 import { isFetchable } from '../request/source-kinds.ts';
 import { LAST_PRIORITY, type Replica } from './description.ts';
-import { METALINK_TYPES } from './metalink-types.ts';
 
 const MAX_MIRRORS = 64;
 const MAX_DESCRIPTIONS = 8;
@@ -53,8 +53,7 @@ export function parseMirrorLinks(headers: Headers, url: string): MirrorLinks {
 }
 
 function isMetalink({ parameters }: Link): boolean {
-  const type = (parameters.get('type') ?? '').trim().toLowerCase();
-  return METALINK_TYPES.some((known) => known === type);
+  return isMetalinkType(parameters.get('type'));
 }
 
 function mirror(url: string, parameters: ReadonlyMap<string, string>): Mirror {

@@ -49,9 +49,11 @@ export function AddDialog({ given }: AddProps) {
     if (more !== '') setTyped(typed.trim() === '' ? more : `${typed.trimEnd()}\n${more}`);
     if (metalinks.length > 0) setOpened([...opened, ...metalinks]);
   };
+  const [offered, setOffered] = useState(given.offered === true);
   if (given !== taken) {
     setTaken(given);
     take(given);
+    if (given.offered) setOffered(true);
   }
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [together, setTogether] = useState(false);
@@ -69,12 +71,15 @@ export function AddDialog({ given }: AddProps) {
   const reading = usePage(found.links, form, isPageType, setLeft);
   const links: readonly ShownLink[] = reading.page?.links ?? found.links;
   const pageHost = reading.page && hostOf(reading.page.url);
-  const probing = useProbe(links, form, setLeft);
+  // A page could have the machine ask for anything, such as the router's, with a link that it offers.
+  const mayAsk = !offered && !found.reading && reading.page === undefined;
+  const probing = useProbe(links, form, mayAsk, setLeft);
+  const mayRead = !offered || probing.probed.size > 0;
   const magnets = useMagnets(
     typed,
     links
       .filter(({ url, metalink }) => leadsToMetalink(metalink, probing.probed.get(url)?.type))
-      .map(({ url }) => url),
+      .flatMap(({ url }) => (mayRead ? url : [])),
   );
   const metalinks = [...opened, ...magnets.documents];
   const allProblems = [...found.problems.map((one) => text.fault(one)), ...magnets.problems];
@@ -261,7 +266,11 @@ export function AddDialog({ given }: AddProps) {
           several={wanted.length > 1 && reading.page === undefined}
           together={together}
           onTogether={setTogether}
-          suggestedName={only?.exnode ? undefined : only?.name}
+          suggestedName={
+            only === undefined || only.exnode
+              ? undefined
+              : (probing.probed.get(only.url)?.name ?? only.name)
+          }
           onChange={(change) => setForm({ ...form, ...change })}
         />
       </DialogForm>

@@ -37,7 +37,7 @@ export function FoundLink({ link, taken, toggle, tabIndex, pageHost, probed }: L
   ];
   return (
     <Found
-      name={exnode ? text.t('add.exnode.link') : (resolvedName(probed) ?? name)}
+      name={exnode ? text.t('add.exnode.link') : (probed?.name ?? name)}
       category={category}
       title={exnode ? url.replace(/#.*/s, '') : url}
       where={facts.join(' · ')}
@@ -48,11 +48,6 @@ export function FoundLink({ link, taken, toggle, tabIndex, pageHost, probed }: L
       here={probed?.here}
     />
   );
-}
-
-/** Returns the name of the file that a resolver has found: the link has only that of a page. */
-function resolvedName(probed: ProbedLink | undefined): string | undefined {
-  return probed?.resolver === undefined ? undefined : probed.name;
 }
 
 /** Says what a server told of a link, and which resolver has found it. */

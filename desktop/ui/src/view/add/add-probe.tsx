@@ -1,80 +1,104 @@
-/** Asks servers about the links that were found, when the user wants it. */
+/** Asks servers about the links that were found: about a few by itself, about more when the user wants it. */
 
 import type { FoundLink, ProbedLink } from '@millrace/shared/bridge/rpc/adding-api';
-import { useEffect, useRef, useState } from 'react';
-import { type AddForm, requestsOf } from '../../model/adding/add-form.ts';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import type { AddForm } from '../../model/adding/add-form.ts';
+import {
+  asksByItself,
+  fewQuestions,
+  type LinkQuestion,
+  questionsOf,
+} from '../../model/adding/link-questions.ts';
 import { batches } from '../../model/text-pieces.ts';
 import { bytes } from '../../text/format.ts';
-import { useApp, useText } from '../common/context.tsx';
+import { useApp, useAppState, useText } from '../common/context.tsx';
+import { useAnswers } from './use-answers.ts';
 
 /** Most links that are asked about, the first ones. */
 const MAX_PROBED = 200;
 /** Links of one call: those under way when the dialog closes are asked about to the end. */
 const BATCH = 8;
+/** Pause in typing after which the dialog asks: a half-typed link leads to another server. */
+const TYPING_MS = 500;
 
 interface Probing {
+  /** Answers by URL. */
   readonly probed: ReadonlyMap<string, ProbedLink>;
   readonly running: boolean;
+  /** Asks about all links anew. */
   readonly start: () => void;
 }
 
-const NONE: ReadonlyMap<string, ProbedLink> = new Map();
-
-/** Files that are here already are left out, unless the user takes them back in. */
+/**
+ * Files that are here already are left out, unless the user takes them back in.
+ *
+ * @param mayAsk false: only the user asks, because somebody else has brought the links
+ */
 export function useProbe(
   links: readonly FoundLink[],
   form: AddForm,
+  mayAsk: boolean,
   setLeft: (change: (left: ReadonlySet<string>) => ReadonlySet<string>) => void,
 ): Probing {
   const app = useApp();
-  const [probed, setProbed] = useState(NONE);
+  const automatic = useAppState(({ settings }) => asksByItself(settings)) && mayAsk;
+  const questions = useMemo(() => questionsOf(links.slice(0, MAX_PROBED), form), [links, form]);
+  const few = useMemo(() => (automatic ? fewQuestions(links, form) : []), [automatic, links, form]);
+  const { answers, keep, asking } = useAnswers(few, TYPING_MS);
   const [running, setRunning] = useState(false);
   const round = useRef(0);
   useEffect(() => {
-    setProbed(NONE);
     setRunning(false);
     // Other links end the questions about the earlier ones, and so does closing the dialog.
     return () => void (links.length > 0 && round.current++);
   }, [links]);
-  const start = () => void ask();
+
+  const probed = useMemo(() => {
+    const known = questions.flatMap(({ url, key }) => {
+      const answer = answers.get(key);
+      return answer === undefined ? [] : [[url, answer] as const];
+    });
+    return new Map(known);
+  }, [questions, answers]);
+  const leftOut = useRef({ links, urls: new Set<string>() });
+  useEffect(() => {
+    const here = [...probed].flatMap(([url, one]) => (one.here === undefined ? [] : url));
+    const before = leftOut.current.links === links ? leftOut.current.urls : new Set();
+    leftOut.current = { links, urls: new Set(here) };
+    const more = here.filter((url) => !before.has(url));
+    if (more.length > 0) setLeft((left) => new Set([...left, ...more]));
+  }, [probed, links, setLeft]);
+
   const ask = async () => {
     const mine = ++round.current;
-    const wanted = links.filter(({ exnode }) => !exnode).slice(0, MAX_PROBED);
-    let known = NONE;
     setRunning(true);
-    for (const some of batches(wanted, BATCH)) {
-      const plain = { ...form, start: 'now' as const, file: '', checksum: '' };
-      const downloads = requestsOf(plain, some, false);
+    for (const some of batches<LinkQuestion>(questions, BATCH)) {
+      const downloads = some.map(({ request }) => request);
       const answer = await app.attempt(app.call('millrace.probe', { downloads }));
       if (mine !== round.current) return;
       if (answer === undefined) break;
-      const more = some.flatMap(({ url }, i) => {
-        const one = answer.links[i];
-        return one === undefined ? [] : [[url, one] as const];
-      });
-      known = new Map([...known, ...more]);
-      setProbed(known);
-      const here = more.filter(([, one]) => one.here !== undefined).map(([url]) => url);
-      if (here.length > 0) setLeft((left) => new Set([...left, ...here]));
+      keep(some, answer.links);
     }
     setRunning(false);
   };
-  return { probed, running, start };
+  return { probed, running: running || asking, start: () => void ask() };
 }
 
 export function ProbeButton({ probing: { probed, running, start } }: { probing: Probing }) {
   const text = useText();
-  const sizes = [...probed.values()].flatMap(({ length }) => length ?? []);
+  const answers = [...probed.values()];
+  const sizes = answers.flatMap(({ length }) => length ?? []);
   const sum = sizes.reduce((total, one) => total + one, 0);
   const words = text.n('add.probe.total', sizes.length, { size: bytes(text, sum) });
+  const hasFailed = answers.some(({ problem }) => problem !== undefined);
   return (
     <>
       <span className="note" role="status">
-        {running ? text.t('add.probe.running') : probed.size > 0 && words}
+        {running ? text.t('add.probe.running') : sizes.length > 0 && words}
       </span>
-      {!running && probed.size === 0 && (
+      {!running && (probed.size === 0 || hasFailed) && (
         <button type="button" className="text-button" onClick={start}>
-          {text.t('add.probe')}
+          {text.t(hasFailed ? 'add.probe.again' : 'add.probe')}
         </button>
       )}
     </>

@@ -5,7 +5,7 @@ import { Choice, Field } from '@millrace/shared/ui/fields';
 import { useId, useState } from 'react';
 import { readChecksum, readLimit } from '../../model/adding/add-form.ts';
 import { DEFAULT_PROXY, isBadProxy, proxyOf } from '../../model/adding/proxy-pick.ts';
-import { copyText, shell } from '../../model/shell.ts';
+import { shell } from '../../model/shell.ts';
 import { bytes } from '../../text/format.ts';
 import { CategorySelect } from './category-select.tsx';
 import { useActions, useApp, useAppState, useRow, useText } from './context.tsx';
@@ -41,7 +41,7 @@ export function NewLinkDialog({ gid }: { gid: string }) {
         onSubmit={() => void submit()}
       >
         {row.error !== undefined && <p>{text.error(row.error).help}</p>}
-        {row.page !== undefined && <SourcePage page={row.page} />}
+        {row.page !== undefined && <SourcePage gid={gid} page={row.page} />}
         <p className="quiet">{text.t('newLink.text', { bytes: bytes(text, row.storedBytes) })}</p>
         <Field
           label={text.t('newLink.label')}
@@ -60,13 +60,14 @@ export function NewLinkDialog({ gid }: { gid: string }) {
 
 /**
  * Leads to the page that the link was on: clicking its link again renews the download. The app's
- * window opens no pages of others, so there the address is copied.
+ * window has the system's browser open it.
  */
-function SourcePage({ page }: { page: string }) {
+function SourcePage({ gid, page }: { gid: string; page: string }) {
   const text = useText();
   const app = useApp();
-  const copy = async () => {
-    if (await copyText(page)) app.toast(text.t('word.copied'));
+  const open = async () => {
+    const answer = await shell?.openPage(gid);
+    if (answer?.problem !== undefined) app.toast(answer.problem, { kind: 'bad' });
   };
   return (
     <div className="source-page">
@@ -75,8 +76,8 @@ function SourcePage({ page }: { page: string }) {
           {text.t('newLink.page')}
         </a>
       ) : (
-        <button type="button" className="button" title={page} onClick={() => void copy()}>
-          {text.t('newLink.copyPage')}
+        <button type="button" className="button" title={page} onClick={() => void open()}>
+          {text.t('newLink.page')}
         </button>
       )}
       <p className="note">{text.t('newLink.again')}</p>

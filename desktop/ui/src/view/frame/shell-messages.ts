@@ -11,14 +11,16 @@ export function useShellMessages(search: RefObject<HTMLInputElement | null>): vo
   const app = useApp();
   const actions = useActions();
   useEffect(() => {
-    const offer = async ({ urls, metalinks }: ShellMessage & { kind: 'offer' }) => {
+    const offer = async ({ from, urls, metalinks }: ShellMessage & { kind: 'offer' }) => {
       const read: GivenMetalink[] = [];
       for (const { name, metalink } of metalinks) {
         const given = await app.attempt(readMetalink(app, name, metalink));
         if (given !== undefined) read.push(given);
       }
       if (urls.length > 0 || read.length > 0) {
-        actions.open({ kind: 'add', text: urls.join('\n'), metalinks: read });
+        // Links on the clipboard are there because the user has copied them.
+        const offered = from !== 'clipboard';
+        actions.open({ kind: 'add', text: urls.join('\n'), metalinks: read, offered });
       }
     };
     return shell?.onMessage((message) => {

@@ -6,12 +6,14 @@ import {
 } from '@millrace/shared/bridge/page/shell-api';
 import { Field, Switch } from '@millrace/shared/ui/fields';
 import { useEffect, useState } from 'react';
+import { asksByItself, asksChange } from '../../model/adding/link-questions.ts';
 import { shell } from '../../model/shell.ts';
 import { useText } from '../common/context.tsx';
 import { KeySection } from './key-section.tsx';
+import type { PageProps } from './page-props.ts';
 
-/** The page of the desktop app's own preferences, which the app keeps itself. */
-export function IntegrationPage() {
+/** The page of the desktop app's own preferences, which the app keeps itself, and of the world around. */
+export function IntegrationPage({ settings, save }: PageProps) {
   const text = useText();
   const [preferences, setPreferences] = useState<ShellPreferences | undefined>(undefined);
   useEffect(() => {
@@ -33,6 +35,14 @@ export function IntegrationPage() {
             onChange={(on) => void change({ [name]: on })}
           />
         ))}
+      </div>
+      <div className="switches">
+        <Switch
+          label={text.t('integration.askLinks')}
+          note={text.t('integration.askLinks.note')}
+          checked={asksByItself(settings)}
+          onChange={(on) => void save(asksChange(on))}
+        />
       </div>
       {shell !== undefined && <OtherMachine shell={shell} />}
       <KeySection />
