@@ -1,8 +1,9 @@
-/** Depots on disks that are full or damaged. */
+/** Depots on disks that are full, damaged or broken. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdir, open, readdir } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, test as anywhere, describe as everywhere, expect } from '@jest/globals';
 import { notTested } from '../../fixtures/not-tested.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
@@ -12,6 +13,7 @@ import {
   DepotStage,
   owned,
   reserve,
+  stateOf,
   store,
 } from '../../fixtures/stages/depot-stage.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
@@ -87,6 +89,58 @@ everywhere('a damaged disk', () => {
         await becomes(async () => (await askDepot('GET', links.read)).status, 502);
         expect((await askDepot('GET', links.manage)).body.damaged).toBe(true);
         await askDepot('DELETE', links.manage);
+      }
+    },
+  );
+});
+
+const FAILING_DISK = fileURLToPath(
+  new URL('../../fixtures/faults/failing-disk.mjs', import.meta.url),
+);
+
+everywhere('a broken disk', () => {
+  anywhere(
+    'ends an upload with a clear error, and loses nothing that was acknowledged',
+    async () => {
+      const fault = join(stage.folder, 'fault');
+      const dir = join(stage.folder, 'broken');
+      const edge = await stage.startWith(
+        { NODE_OPTIONS: `--import ${FAILING_DISK}`, MILLRACE_TEST_DISK_FAULT: fault },
+        ...['--depot-dir', dir],
+      );
+      const content = contentOf('broken', 3 * MIB + 5);
+      const stored: string[] = [];
+      // Both files, each before and while it is made durable.
+      for (const call of ['writev data', 'datasync data', 'write sums', 'datasync sums']) {
+        const { write, read, manage } = await reserve(edge, content.length);
+        expect((await appendTo(write, 0, content.subarray(0, MIB), false)).status).toBe(204);
+        await writeFile(fault, call);
+        const failed = await appendTo(write, MIB, content.subarray(MIB), true);
+        expect([call, failed.status, failed.body.code]).toEqual([call, 503, 'depot-disk-failed']);
+        expect([call, ...(await stateOf(write))]).toEqual([call, MIB, '?0']);
+        expect((await askDepot('GET', read)).body.code).toBe('upload-incomplete');
+        await rm(fault);
+        const rest = await appendTo(write, MIB, content.subarray(MIB), true);
+        expect([call, rest.status, rest.body?.sha256]).toEqual([call, 200, sha256(content)]);
+        stored.push(read);
+        // A disk that does not read harms no file: it is there again when the disk is.
+        await writeFile(fault, 'read data');
+        expect((await askDepot('GET', read)).body.code).toBe('depot-disk-failed');
+        await rm(fault);
+        expect((await askDepot('GET', manage)).body.damaged).toBe(false);
+      }
+      // After a crash, too, bytes count that were acknowledged, and no others.
+      const { write, read } = await reserve(edge, content.length);
+      await appendTo(write, 0, content.subarray(0, MIB), false);
+      await writeFile(fault, 'datasync data');
+      expect((await appendTo(write, MIB, content.subarray(MIB), true)).status).toBe(503);
+      await edge.stop('SIGKILL');
+      await stage.restart(edge, '--depot-dir', dir);
+      expect(await stateOf(write)).toEqual([MIB, '?0']);
+      expect((await appendTo(write, MIB, content.subarray(MIB), true)).status).toBe(200);
+      for (const link of [...stored, read]) {
+        const answer = await fetch(link);
+        expect(sha256(Buffer.from(await answer.arrayBuffer()))).toBe(sha256(content));
       }
     },
   );

@@ -31,8 +31,14 @@ const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 const RECOVERED_AT_ONCE = 32;
 /** Longest time of a read for which the disk is not waited for, ms. */
 const QUICK_MS = 1;
-/** Reads after a slower one that are made several at a time. */
+/** Reads that are made several at a time once the disk has to be waited for. */
 const SLOW_READS = 64;
+/**
+ * Slow reads in a short time that show such a disk, and quick reads that make up for one of them. Where
+ * other programs want the processor too, single reads are slow although the disk is not.
+ */
+const SLOW_AT_LEAST = 3;
+const QUICK_PER_SLOW = 16;
 
 /** Version that a pull has seen at a URL. */
 const SEEN_VERSION = z.object({
@@ -229,13 +235,21 @@ export class AllocationDisk {
  */
 class HeadReader {
   #slowReads = 0;
+  /** Slow reads of late, counted in the quick reads that make up for them. */
+  #slowness = 0;
 
   /** Returns the text of a head; undefined while the disk is slow. @throws Error of the disk */
   readQuickly(folder: string): string | undefined {
     if (this.#slowReads > 0) return undefined;
     const begunAt = performance.now();
     const text = readFileSync(join(folder, 'head'), 'utf8');
-    if (performance.now() - begunAt > QUICK_MS) this.#slowReads = SLOW_READS;
+    const isSlow = performance.now() - begunAt > QUICK_MS;
+    this.#slowness = Math.max(0, this.#slowness + (isSlow ? QUICK_PER_SLOW : -1));
+    if (this.#slowness > (SLOW_AT_LEAST - 1) * QUICK_PER_SLOW) {
+      this.#slowReads = SLOW_READS;
+      // The next slow read is enough.
+      this.#slowness = (SLOW_AT_LEAST - 1) * QUICK_PER_SLOW;
+    }
     return text;
   }
 

@@ -1,4 +1,4 @@
-/** Room on the disk of a depot: once the disk was full, nothing new is begun until there is some. */
+/** The disk of a depot: once it was full, nothing new is begun until there is room; and its faults. */
 
 import { statfs } from 'node:fs/promises';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -7,6 +7,8 @@ import type { Log } from '@millrace/shared/base/log';
 /** Least free bytes for something new after the disk was full, besides its own. */
 const LEAST_FREE_BYTES = 1024 * 1024;
 const FULL = 'the disk of the depot is full';
+/** Codes of disks that are broken or gone, or that the system has made read-only because of that. */
+const BROKEN = new Set(['EIO', 'EROFS', 'ENXIO', 'ENODEV', 'ESTALE', 'EREMOTEIO', 'EUCLEAN']);
 
 export class DiskRoom {
   readonly #dir: string;
@@ -20,6 +22,11 @@ export class DiskRoom {
 
   /** Turns an error of the disk into one for a client. A full disk is noted. */
   errorOf(error: unknown): unknown {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (BROKEN.has(code ?? '')) {
+      this.#log.error({ err: error }, 'the disk of the depot has failed');
+      return new MillraceError('depot-disk-failed', `${code}, ${syscall}`, { cause: error });
+    }
     if (!isDiskFull(error)) return error;
     this.#wasFull = true;
     this.#log.error({ err: error }, FULL);

@@ -81,7 +81,7 @@ export class ExnodeKeeper implements OwnCopies, Copies {
    * Keeps a copy of an exNode as its depot has it now; it is durable when this resolves.
    *
    * @param proof SHA-256 of the secret of its links, hexadecimal
-   * @throws MillraceError those of the depot; `allocation-refused` if there is no room, or it is none
+   * @throws MillraceError those of the depot; `allocation-refused` if there is no room, or the file is no exNode
    */
   keep(id: string, proof: string, signal: AbortSignal): Promise<StoredFile> {
     const { purges } = this.#options;

@@ -27,7 +27,7 @@ export interface ExnodePublisherOptions {
   readonly maxWaitMs?: Millis;
 }
 
-/** What was published of an exNode last. */
+/** The last attempt to publish an exNode. */
 interface Published {
   /** Edition, lease, and the nodes that have it; undefined: not all have taken it. */
   readonly stamp: string | undefined;

@@ -48,7 +48,7 @@ const LINE = z.object({
   /** Purges that had been heard of when the depot was asked, see `Purges.diskMark`. */
   mark: z.tuple([z.string(), z.number()]),
 });
-/** What is known of a copy. */
+/** A copy, without its text. */
 export type KeptExnode = z.output<typeof LINE>;
 
 /** Parses the first line of a copy's file. @throws if it is damaged */

@@ -15,7 +15,7 @@ const FILE: StoredFile = { length: 1, sha256: 'aa', leftMs: 1 };
 const { signal } = new AbortController();
 const failing = (code: string) => expect.objectContaining({ code });
 
-/** What each node does when it is asked: gives the file, or fails with a code; `silent`: not at all. */
+/** Answers of the nodes: `has`, or the code of an error; `silent`: a node that does not answer. */
 let answers: Record<string, string>;
 let asked: string[];
 let table: PeerTable;

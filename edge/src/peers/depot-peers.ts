@@ -38,7 +38,7 @@ export interface OwnCopies {
   findFor(id: string, proof: string): Promise<StoredFile>;
 }
 
-/** Who may answer: the depot of a file alone, or also nodes with a copy of it. */
+/** Nodes that may answer: the one with the depot of a file alone, or also those with a copy of it. */
 export type Askable = 'depot' | 'anyone';
 
 /** Most nodes that are asked for one file: two depots have the same name by chance or by copying. */
@@ -94,7 +94,7 @@ export class DepotPeers {
   /** Lists the nodes that are to keep a copy of an exNode, of those that answer. */
   keepers(id: string, count = KEEPERS): Peer[] {
     const { table } = this.#options.membership;
-    // One that has failed once may well have a copy.
+    // A node that has failed once may well have a copy.
     return keepersOf(
       id,
       [...table.peers].filter((peer) => table.isAlive(peer)),
@@ -200,7 +200,7 @@ export class DepotPeers {
         if (found !== undefined) return { found };
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        // Whatever else it is, another copy may be right.
+        // After any other error of a copy, the next one may be right.
         if (peer !== undefined && error instanceof PeerFailure) this.#failed(peer, error);
         else if (!(error instanceof MillraceError)) throw error;
       }

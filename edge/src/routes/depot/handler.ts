@@ -296,7 +296,7 @@ export class DepotHandler {
 
   /** Ends what an exchange still does. @returns the failure */
   #failed(exchange: Exchange, thrown: unknown): MillraceError {
-    const error = asMillraceError(thrown);
+    const error = asMillraceError(this.#options.own?.depot.diskError(thrown) ?? thrown);
     exchange.controller.abort(error);
     if (error.code === 'internal') {
       this.#options.log.error({ err: error.cause ?? error }, 'internal error');

@@ -69,6 +69,13 @@ export const DEPOT_ERRORS = {
     title: 'The disk of the depot has damaged the file',
     advice: 'Ask the person who has stored it to do so again, and tell the operator of the depot.',
   },
+  'depot-disk-failed': {
+    status: 503,
+    ...means('node', 'later', 'kept'),
+    exit: EXIT.source,
+    title: 'The disk of the depot has failed',
+    advice: 'Tell the operator of the depot. Run the same command later, or use another depot.',
+  },
   'last-replica': {
     status: 409,
     ...means('client', 'no', 'kept'),

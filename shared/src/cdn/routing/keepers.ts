@@ -1,6 +1,6 @@
 /**
- * Which edges of a network keep a copy of an exNode beside the depot that has it: the first of the
- * others with depots by Highest Random Weight of its id. Every node works that out by itself, so that
+ * The edges of a network that keep a copy of an exNode beside the depot that has it: the first of the
+ * others with depots by Highest Random Weight of its id. Every node works them out by itself, so that
  * an edge that is asked for a link knows whom to ask once the depot of the link is lost.
  */
 
