@@ -1,9 +1,9 @@
 /** A folder for tests of partial files, and the files opened in it. */
 
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach } from '@jest/globals';
+import { afterEach, beforeEach, expect } from '@jest/globals';
 import type { Validators } from '@millrace/shared/http/fields/validators';
 import { DATA_SUFFIX, JOURNAL_SUFFIX } from '../engine/files/partial-names.ts';
 import { PartialFile, type PartialFileOptions } from '../engine/partial/partial-file.ts';
@@ -85,6 +85,13 @@ export class PartialFileStage {
       await file.store(from, CONTENT.subarray(from, to));
       await file.flush();
     }
+  }
+
+  /** Finishes a file whose bytes are all stored, and expects the content under its final name. */
+  async completes(file: PartialFile): Promise<void> {
+    await file.finish(CONTENT.length);
+    await file.settle(true);
+    expect((await readFile(this.path)).equals(CONTENT)).toBe(true);
   }
 
   /** Returns the stored bytes, as pairs of positions. */

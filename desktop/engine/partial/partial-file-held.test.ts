@@ -27,9 +27,7 @@ describe('a file whose name is held for it', () => {
     const after = await stage.start({ held });
     expect(stage.stored(after)).toEqual([[0, 500]]);
     await stage.store(after, [500, 1000]);
-    await after.finish(1000);
-    await after.settle(true);
-    expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
+    await stage.completes(after);
   });
 
   test('replaces no file that another program put there', async () => {
@@ -46,9 +44,7 @@ describe('a file whose name is held for it', () => {
     const file = await stage.start({ held });
     await stage.store(file, [0, 1000]);
     await rm(stage.path);
-    await file.finish(1000);
-    await file.settle(true);
-    expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
+    await stage.completes(file);
   });
 
   test('is not begun if another download holds the name', async () => {

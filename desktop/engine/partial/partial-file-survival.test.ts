@@ -173,9 +173,7 @@ describe('PartialFile and other programs', () => {
     const after = await stage.start();
     expect(stage.stored(after)).toEqual([[0, 300]]);
     await stage.store(after, [300, 1000]);
-    await after.finish(1000);
-    await after.settle(true);
-    expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
+    await stage.completes(after);
   });
 
   test('bytes that another program has changed never get the final name', async () => {
@@ -191,18 +189,14 @@ describe('PartialFile and other programs', () => {
     expect(lost).toEqual([{ start: 0, end: 1000 }]);
     expect(await stage.names()).not.toContain('file.iso');
     await stage.store(file, [0, 1000]);
-    await file.finish(1000);
-    await file.settle(true);
-    expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
+    await stage.completes(file);
   });
 
   test('a file whose times alone were changed is whole', async () => {
     const file = await stage.start();
     await stage.store(file, [0, 1000]);
     await utimes(stage.dataPath, 1, 1);
-    await file.finish(1000);
-    await file.settle(true);
-    expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
+    await stage.completes(file);
   });
 
   test.each<[string, () => Promise<unknown>]>([
@@ -241,18 +235,14 @@ describe('PartialFile and wrong bytes', () => {
     const after = await stage.start();
     expect(stage.stored(after)).toEqual(left);
     await stage.store(after, [300, 500]);
-    await after.finish(1000);
-    await after.settle(true);
-    expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
+    await stage.completes(after);
   });
 
   test('the first copy of bytes stays, whatever the second copy is', async () => {
     const file = await stage.start();
     await stage.store(file, [100, 200]);
     await file.store(0, Buffer.from(CONTENT).fill(0, 100, 200));
-    await file.finish(1000);
-    await file.settle(true);
-    expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
+    await stage.completes(file);
   });
 
   test('one of several copies that arrive at the same time is kept', async () => {

@@ -34,9 +34,7 @@ describe('PartialFile', () => {
     ]);
     expect([after.startedOver, verified]).toEqual([false, 1]);
     await stage.store(after, [100, 300], [400, 1000]);
-    await after.finish(1000);
-    await after.settle(true);
-    expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
+    await stage.completes(after);
   });
 
   test('a new file has nothing to check', async () => {
@@ -193,9 +191,7 @@ describe('PartialFile', () => {
     const file = await stage.start({ overwrite: true });
     expect(await readFile(stage.path, 'utf8')).toBe('precious');
     await stage.store(file, [0, 1000]);
-    await file.finish(1000);
-    await file.settle(true);
-    expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
+    await stage.completes(file);
     expect(await stage.names()).toEqual(['file.iso']);
   });
 
