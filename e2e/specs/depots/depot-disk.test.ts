@@ -1,7 +1,7 @@
 /** Depots on disks that are full, damaged or broken. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdir, open, readdir, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, test as anywhere, describe as everywhere, expect } from '@jest/globals';
@@ -38,18 +38,33 @@ async function mountSmall(): Promise<boolean> {
 
 const { describe, test } = testsWhere(await mountSmall());
 
+/** Takes the last room of a disk. */
+async function fillUp(filler: FileHandle): Promise<void> {
+  const more = async () => (await filler.write(Buffer.alloc(4096))).bytesWritten;
+  while ((await more().catch(() => 0)) > 0);
+}
+
 describe('a full disk', () => {
-  test('refuses what does not fit, keeps what was acknowledged, and takes the rest later', async () => {
+  test('refuses what does not fit and leases that cannot be written, keeps what was acknowledged, and takes the rest later', async () => {
     const edge = await stage.start('--depot-dir', mounted, '--depot-quota', '11MiB');
     const filler = await open(join(mounted, 'filler'), 'w');
     await filler.writeFile(Buffer.alloc(5 * MIB));
     const content = contentOf('full', 10 * MIB);
-    const { write, read } = await reserve(edge, content.length);
+    const other = await reserve(edge, 100);
+    const { write, read, manage } = await reserve(edge, content.length);
     const full = await appendTo(write, 0, content, true);
     expect([full.status, full.body.code]).toEqual([507, 'allocation-refused']);
     expect(full.body.reason).toContain('disk');
     const more = await askDepot('POST', `${edge.url}/-/depot`, owned(), { bytes: 1, seconds: 60 });
     expect(more.status).toBe(507);
+    await fillUp(filler);
+    // A lease is written down too, and so is the length that an upload states.
+    const { expires } = (await askDepot('GET', manage)).body;
+    const longer = await askDepot('PATCH', manage, {}, { seconds: 7200 });
+    expect([longer.status, longer.body.code]).toEqual([507, 'allocation-refused']);
+    expect((await askDepot('GET', manage)).body.expires).toBe(expires);
+    const small = await appendTo(other.write, 0, Buffer.alloc(10), true);
+    expect([small.status, small.body.code]).toEqual([507, 'allocation-refused']);
     await filler.truncate(0);
     await filler.close();
     const offset = Number((await askDepot('HEAD', write)).headers.get('upload-offset'));

@@ -24,6 +24,8 @@ export interface AllocationsOptions {
   readonly log: Log;
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
+  /** Turns an error of the disk into one for a client. */
+  readonly diskError: (error: unknown) => unknown;
 }
 
 export class Allocations {
@@ -100,14 +102,19 @@ export class Allocations {
   /**
    * Changes a head: on the disk first, one change after the other.
    *
-   * @throws MillraceError `allocation-expired` if the allocation has ended; errors of the disk
+   * @throws MillraceError `allocation-expired` if the allocation has ended; errors of the disk, as
+   *   `diskError` gives them
    */
   change(allocation: Allocation, changed: Partial<Head>): Promise<void> {
-    const { disk, ledger } = this.#options;
+    const { disk, ledger, diskError } = this.#options;
     return allocation.changeHead(async () => {
       const head = { ...allocation.head, ...changed };
       if (this.#all.get(head.id) === undefined) throw new MillraceError('allocation-expired');
-      await disk.writeHead(allocation.folder, head);
+      try {
+        await disk.writeHead(allocation.folder, head);
+      } catch (error) {
+        throw diskError(error);
+      }
       allocation.head = head;
       ledger.extend(head.id, head.expiresAt);
     });

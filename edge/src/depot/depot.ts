@@ -78,7 +78,8 @@ export class Depot {
     const ledger = new LeaseLedger({ quotaBytes, maxLeases: MAX_ALLOCATIONS });
     this.#ledger = ledger;
     this.space = new Space(ledger, options.owners);
-    const all = new Allocations({ disk, ledger, log, wallClock });
+    const diskError = (error: unknown) => this.diskError(error);
+    const all = new Allocations({ disk, ledger, log, wallClock, diskError });
     this.#all = all;
     const onStored = (allocation: Allocation) => this.onStored(allocation);
     this.contents = new Contents({ all, ledger, space: this.space, blocked, wallClock, onStored });

@@ -19,6 +19,17 @@ describe('a transfer', () => {
     for (const { receivedBytes } of sources) expect(receivedBytes).toBeGreaterThan(LENGTH / 4);
   });
 
+  test('fails if the store could not write bytes, although every byte had come by then', async () => {
+    const full = new MillraceError('disk-full');
+    const world = new TransferWorld(LENGTH, [new TestSource('a')]);
+    const end = async () => {
+      if (world.scheduler.done) throw full;
+    };
+    const writer = () => ({ write: () => undefined, end });
+    const store = { writer, confirm: async () => {}, forget: async () => {} };
+    await expect(world.until(world.transfer({ store, connections: 1 }).run())).rejects.toBe(full);
+  });
+
   test('requests only the rest after an answer breaks off', async () => {
     const source = new TestSource('a');
     source.scripts.push({ bytes: 100_000, error: reset }, { bytes: 7, error: reset });

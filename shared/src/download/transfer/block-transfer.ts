@@ -32,7 +32,6 @@ export class BlockTransfer<S extends TransferSource> {
   readonly #session: Session<S>;
   readonly #stop = new AbortController();
   readonly #running: RequestsUnderWay<S>;
-  /** Connections at work. */
   readonly #working = new Set<Promise<void>>();
   /** Sources that have a connection of their own. */
   readonly #workers = new Set<S>();
@@ -42,6 +41,8 @@ export class BlockTransfer<S extends TransferSource> {
   /** Connections that have nothing to do at present. */
   readonly #pausing = new Wakeable();
   #waiting = false;
+  /** Failure of the store to write bytes: the scheduler has counted them as they came. */
+  #unstored: unknown;
   /** Requests that have not ended, with all that follows: their bytes may still be taken back. */
   #exchanges = 0;
 
@@ -92,6 +93,7 @@ export class BlockTransfer<S extends TransferSource> {
       signal.removeEventListener('abort', onAbort);
       this.#setWaiting(false);
     }
+    if (this.#unstored !== undefined) throw asMillraceError(this.#unstored);
     if (!scheduler.done) throw this.#stop.signal.reason;
   }
 
@@ -252,7 +254,10 @@ export class BlockTransfer<S extends TransferSource> {
       await answer.read(take, room && (() => room(assignment.end)));
     } finally {
       // The received bytes are kept even if the answer broke off.
-      await writer.end();
+      await writer.end().catch((error: unknown) => {
+        this.#unstored ??= error;
+        throw error;
+      });
     }
   }
 
