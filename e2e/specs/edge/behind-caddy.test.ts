@@ -120,24 +120,29 @@ safely.test('a body that breaks off does not end as if it were complete', async 
 test('a client has limits of its own over each protocol, whatever addresses it claims', async () => {
   const client = await overTcp();
   const url = origin.url('gate', { seed: 'held', size: 3_000_000 });
-  // The edge answers those beyond the limit at once, and the others when the origin does.
+  // The origin holds the bodies, so that all but one of these are transfers of the client at once.
   const claims = Array.from({ length: MOST + 1 }, (_, i) => `192.0.2.${i}`);
   const held = claims.map((claim) =>
     client.open(`/${url}`, { ':authority': HOST, 'x-forwarded-for': claim }),
   );
-  expect((await Promise.race(held)).status).toBe(429);
+  const refusal = async (answer: Promise<{ status: number }>) => {
+    if ((await answer).status !== 429) throw new Error('The edge has admitted the request.');
+  };
+  await Promise.any(held.map(refusal));
   const other = origin.url('none', { seed: 'other', size: 100_000 });
   const whole = { status: 200, protocol: 'h3', digest: origin.digest(other) };
   expect(await fetched(other)).toEqual(whole);
-  const status = await page.evaluate(
+  await page.evaluate(
     async ([target, ...names]) => {
-      const ask = (name: string) =>
-        fetch(target as string, { headers: { 'x-forwarded-for': name }, cache: 'no-store' });
-      return (await Promise.race(names.map(ask))).status;
+      const ask = async (name: string) => {
+        const headers = { 'x-forwarded-for': name };
+        const { status } = await fetch(target as string, { headers, cache: 'no-store' });
+        if (status !== 429) throw new Error('The edge has admitted the request.');
+      };
+      await Promise.any(names.map(ask));
     },
     [`https://${HOST}:${caddy.port}/${url}`, ...claims],
   );
-  expect(status).toBe(429);
   origin.openGate();
   for (const answer of await Promise.all(held)) answer.stream.close();
 });
