@@ -11,8 +11,8 @@
  *   --unpacked make the app as a folder only, no packages
  *
  * Without a kind all are made. --arch makes deb and rpm for another architecture (arm64);
- * --out FOLDER puts all but the app into another folder than `dist`. Tests make a deb quickly by
- * --compression none, and one of another --version.
+ * --out FOLDER puts all but the app into another folder than `dist`. Tests make deb and rpm quickly by
+ * --compression none, and some of another --version.
  */
 
 import { spawnSync } from 'node:child_process';

@@ -19,7 +19,7 @@ const ARCHITECTURES = { x64: 'x86_64', arm64: 'aarch64' };
  * @param options as for `makeDeb`
  * @returns path of the package
  */
-export async function makeRpm(folder, { time, version = VERSION, ...options }) {
+export async function makeRpm(folder, { time, version = VERSION, compression = 'xz', ...options }) {
   const architecture = ARCHITECTURES[options.arch];
   const stage = join(folder, `rpm-${architecture}`);
   const top = join(folder, `rpm-build-${architecture}`);
@@ -38,7 +38,7 @@ export async function makeRpm(folder, { time, version = VERSION, ...options }) {
     _build_id_links: 'none',
     // Everything is built already, some of it for another machine.
     __os_install_post: '%{nil}',
-    _binary_payload: 'w15.zstdio',
+    _binary_payload: compression === 'none' ? 'w.ufdio' : 'w15.zstdio',
   };
   const flags = Object.entries(defines).flatMap(([name, value]) => ['-D', `${name} ${value}`]);
   const { status, stderr, error } = spawnSync(

@@ -23,6 +23,9 @@ const WHAT = 'HTTP/3 to a proxy before an edge';
 /** Faults of an origin that appear in the middle of a body, with a length and without one. */
 const BREAKS = ['changed-in-the-middle', 'chunked-broken'];
 
+/** Transfers that the edge allows a client at once. */
+const MOST = 3;
+
 const available = caddyOrComplain(WHAT) && browserOrComplain(WHAT);
 const { afterAll, beforeAll, test } = testsWhere(available);
 const safely = testsWhere(available && resetsBrokenBodies());
@@ -41,7 +44,7 @@ beforeAll(async () => {
   pair = makeCertificate(folder.path, 'edge', [HOST]);
   edge = await EdgeProcess.start([
     ...['--allow-origin', '127.0.0.1', '--trusted-proxy', '127.0.0.1', '--chunk-size', '64KiB'],
-    ...['--public-url', `https://${HOST}`],
+    ...['--public-url', `https://${HOST}`, '--client-transfers', `${MOST}`],
   ]);
   const text = await readFile(join(DEPLOY, 'caddy/Caddyfile'), 'utf8');
   const site = text.replace('127.0.0.1:3125 {', `127.0.0.1:${new URL(edge.url).port} {`);
@@ -65,9 +68,9 @@ afterAll(async () => {
   await folder?.remove();
 });
 
-/** Connects a client that checks where streams end, once. */
+/** Connects a client that checks where streams end, once; the browser has another address. */
 async function overTcp(): Promise<H2Client> {
-  h2 ??= await H2Client.connect(`https://localhost:${caddy.port}`, pair.cert);
+  h2 ??= await H2Client.connect(`https://localhost:${caddy.port}`, pair.cert, '127.0.0.2');
   return h2;
 }
 
@@ -112,4 +115,34 @@ safely.test('a body that breaks off does not end as if it were complete', async 
     const got = await fetched(origin.url(fault, { seed: 'h3' })).catch(() => RESET);
     expect([fault, got]).toEqual([fault, RESET]);
   }
+});
+
+test('a client has limits of its own over each protocol, whatever addresses it claims', async () => {
+  const client = await overTcp();
+  const url = origin.url('gate', { seed: 'held', size: 3_000_000 });
+  // The origin holds the bodies, so that all but one of these are transfers of the client at once.
+  const claims = Array.from({ length: MOST + 1 }, (_, i) => `192.0.2.${i}`);
+  const held = claims.map((claim) =>
+    client.open(`/${url}`, { ':authority': HOST, 'x-forwarded-for': claim }),
+  );
+  const refusal = async (answer: Promise<{ status: number }>) => {
+    if ((await answer).status !== 429) throw new Error('The edge has admitted the request.');
+  };
+  await Promise.any(held.map(refusal));
+  const other = origin.url('none', { seed: 'other', size: 100_000 });
+  const whole = { status: 200, protocol: 'h3', digest: origin.digest(other) };
+  expect(await fetched(other)).toEqual(whole);
+  await page.evaluate(
+    async ([target, ...names]) => {
+      const ask = async (name: string) => {
+        const headers = { 'x-forwarded-for': name };
+        const { status } = await fetch(target as string, { headers, cache: 'no-store' });
+        if (status !== 429) throw new Error('The edge has admitted the request.');
+      };
+      await Promise.any(names.map(ask));
+    },
+    [`https://${HOST}:${caddy.port}/${url}`, ...claims],
+  );
+  origin.openGate();
+  for (const answer of await Promise.all(held)) answer.stream.close();
 });
