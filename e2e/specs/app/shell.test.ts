@@ -237,16 +237,19 @@ stage.withElectron('the page is laid out correctly in this Chromium as well', as
   await shell.call('remove', { gids: [gid], forget: true });
 });
 
-stage.withElectron('the page that a link was on opens in the browser of the system', async (shell) => {
-  const page = 'https://pages.example/downloads';
-  const open = (gid: string) => stage.page.evaluate(`millraceShell.openPage("${gid}")`);
-  const unknown = await stage.add(shell, { paused: true });
-  expect(await open(unknown.gid)).toEqual({ problem: expect.stringMatching(/not known/) });
-  const { gid } = await stage.add(shell, { paused: true, headers: { referer: page } });
-  expect(await open(gid)).toEqual({});
-  expect((await shell.recorded()).pages).toEqual([page]);
-  await shell.call('remove', { gids: [gid, unknown.gid], forget: true });
-});
+stage.withElectron(
+  'the page that a link was on opens in the browser of the system',
+  async (shell) => {
+    const page = 'https://pages.example/downloads';
+    const open = (gid: string) => stage.page.evaluate(`millraceShell.openPage("${gid}")`);
+    const unknown = await stage.add(shell, { paused: true });
+    expect(await open(unknown.gid)).toEqual({ problem: expect.stringMatching(/not known/) });
+    const { gid } = await stage.add(shell, { paused: true, headers: { referer: page } });
+    expect(await open(gid)).toEqual({});
+    expect((await shell.recorded()).pages).toEqual([page]);
+    await shell.call('remove', { gids: [gid, unknown.gid], forget: true });
+  },
+);
 
 stage.withElectron('copied links are offered once the user has turned that on', async (shell) => {
   await stage.page.evaluate('millraceShell.setPreferences({ watchClipboard: true })');

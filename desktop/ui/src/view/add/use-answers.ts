@@ -15,7 +15,11 @@ interface Asked {
   readonly asking: boolean;
 }
 
-/** @param pauseMs time for which the questions must have stayed the same before any is asked */
+/**
+ * Asks questions once they have stayed the same for a time, and keeps their answers.
+ *
+ * @param pauseMs time for which the questions must have stayed the same before any is asked
+ */
 export function useAnswers(questions: readonly LinkQuestion[], pauseMs: number): Asked {
   const app = useApp();
   const id = useId();
