@@ -5,7 +5,7 @@ import { followDownloads } from './downloads.js';
 import { clientsPanel, errorsPanel, filesPanel, processesPanel, tiles } from './lists.js';
 import { bytesPanel, eventsChart, tiersPanel, windowPanel } from './panels.js';
 import { peersPanel } from './peers.js';
-import { cut, extended } from './series.js';
+import { cut, extended, total } from './series.js';
 
 const POLL_MS = 2000;
 /** Interval of polling an edge that does not answer. */
@@ -37,6 +37,15 @@ let offlineSince;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
 let asking = false;
+
+/**
+ * Returns the width of the first column of a grid, pixels.
+ *
+ * @param {string} id
+ */
+function columnOf(id) {
+  return Math.floor(Number.parseFloat(getComputedStyle(place(id)).gridTemplateColumns));
+}
 
 /** @param {string} id */
 function place(id) {
@@ -103,12 +112,20 @@ function draw() {
   fill('bytes', bytesPanel(/** @type {any} */ (shown('bytes'))));
   fill('tiers', tiersPanel(/** @type {any} */ (shown('tiers'))));
   fill('window', windowPanel(/** @type {any} */ (shown('window'))));
+  // Without other edges, a card beside the window's would be empty.
+  for (const id of ['peers', 'window']) {
+    place(id)
+      .closest('.panel')
+      ?.classList.toggle('full', status.peers.length === 0);
+  }
   fill('peers', peersPanel(status.peers, some, range));
   fill('files', filesPanel(files, range, half));
   fill('admission', admissionPanel(status.admission, refused));
   fill('errors', [
-    eventsChart(/** @type {any} */ (shown('errors')), [{ series: 'errors', text: 'Errors' }]),
-    ...errorsPanel(errors, range),
+    eventsChart(/** @type {any} */ ({ ...shown('errors'), width: columnOf('errors') }), [
+      { series: 'errors', text: 'Errors' },
+    ]),
+    ...errorsPanel(errors, total(some, 'requests'), range),
   ]);
   fill('clients', [
     eventsChart(/** @type {any} */ (shown('clients')), ENDED),

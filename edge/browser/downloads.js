@@ -70,7 +70,7 @@ function panel({ total, days: each, files, moreFiles, countries }, days) {
     element('p', { class: 'figures' }, [
       `${count(total.begun)} begun, ${count(total.completed)} completed, ${size(total.bytes)} sent`,
     ]),
-    chart(each, days),
+    ...(days > 1 ? [chart(each, days)] : []),
     table('File', files),
     ...(moreFiles > 0
       ? [element('p', { class: 'quiet' }, `and ${count(moreFiles)} more: the CSV has all of them`)]
@@ -92,26 +92,31 @@ function countryName(code) {
   return new Intl.DisplayNames('en-GB', { type: 'region' }).of(code) ?? code;
 }
 
+/** Fewest days that a chart has room for: it grows with the days that have downloads. */
+const MIN_DAYS = 7;
+
 /**
  * Draws the downloads of each day: all as a bar, the completed ones darker.
  *
  * @param {readonly Sum[]} sums
- * @param {number} days
+ * @param {number} most days
  */
-function chart(sums, days) {
+function chart(sums, most) {
   const today = Math.floor(Date.now() / DAY_MS);
-  const most = Math.max(1, ...sums.map(({ begun }) => begun));
+  const used = sums.filter(({ begun }) => begun > 0).map(({ name }) => Date.parse(name) / DAY_MS);
+  const days = Math.min(most, Math.max(MIN_DAYS, today - Math.min(today, ...used) + 1));
+  const top = Math.max(1, ...sums.map(({ begun }) => begun));
   const svg = shape('svg', {
     class: 'downloads-chart',
     role: 'img',
     viewBox: `0 0 ${days} ${HEIGHT}`,
     preserveAspectRatio: 'none',
-    'aria-label': `Downloads by day, at most ${count(most)} on one`,
+    'aria-label': `Downloads by day, at most ${count(top)} on one`,
   });
   for (const { name, begun, completed } of sums) {
     const x = days - 1 - (today - Date.parse(name) / DAY_MS);
     const bar = (/** @type {string} */ kind, /** @type {number} */ value) => {
-      const height = (value / most) * HEIGHT;
+      const height = (value / top) * HEIGHT;
       return shape('rect', { class: kind, x: x + 0.1, width: 0.8, y: HEIGHT - height, height });
     };
     const title = `${name}: ${count(begun)} begun, ${count(completed)} completed`;
@@ -119,8 +124,23 @@ function chart(sums, days) {
       shape('g', {}, shape('title', {}, title), bar('begun', begun), bar('completed', completed)),
     );
   }
-  return svg;
+  const first = new Date((today - days + 1) * DAY_MS).toLocaleDateString('en-GB', DAY_WORDS);
+  return element(
+    'figure',
+    { class: 'days' },
+    element('figcaption', { class: 'quiet figures' }, [
+      `Downloads by day, up to ${count(top)}; the dark part was completed.`,
+    ]),
+    svg,
+    element('div', { class: 'days-axis figures', 'aria-hidden': 'true' }, [
+      element('span', {}, first),
+      element('span', {}, 'today'),
+    ]),
+  );
 }
+
+/** @type {Intl.DateTimeFormatOptions} */
+const DAY_WORDS = { day: 'numeric', month: 'short', timeZone: 'UTC' };
 
 /**
  * @param {string} title

@@ -102,7 +102,7 @@ export function tiles(status, steps) {
       errorsVerdict(errors, requests),
     ),
     tile('transfers', 'Transfers now', count(transfers.active), [
-      `${count(transfers.requests)} requests so far`,
+      `${count(transfers.requests)} requests since the start`,
     ]),
     tile('memory', 'Cache in memory, now', size(cache.memory.bytes), [
       `of ${size(cache.memory.maxBytes)}, which fills up with use; the process has ${size(process.residentBytes)}`,
@@ -136,14 +136,17 @@ const sinceStart = () => element('p', { class: 'quiet' }, 'Since the start:');
 
 /**
  * @param {Record<string, number>} errors by code, in the chosen time
+ * @param {number} requests in that time
  * @param {string} range its words
  */
-export function errorsPanel(errors, range) {
+export function errorsPanel(errors, requests, range) {
   const entries = Object.entries(errors).toSorted(([, a], [, b]) => b - a);
   if (entries.length === 0) return [];
   return [
-    element('p', { class: 'quiet' }, `In the ${range}:`),
-    facts(entries.map(([code, value]) => [words(code), count(value), code])),
+    element('div', {}, [
+      element('p', { class: 'quiet' }, `In the ${range}, of ${count(requests)} requests:`),
+      facts(entries.map(([code, value]) => [words(code), countOf(value, requests), code])),
+    ]),
   ];
 }
 
@@ -170,48 +173,60 @@ export function clientsPanel({ clients, cache, forwards, inside, chunks, peers }
 }
 
 /** @type {Record<string, string>} */
-const BYTES_OF = { pinnedBytes: 'Pinned', pinQuotaBytes: 'Quota for pins' };
+const COUNTED = {
+  purges: 'Purges since the start',
+  prefetches: 'Prefetches now',
+  pins: 'Files pinned',
+};
 
 /**
  * Draws the work of administration, as far as this edge reports it, and the edge's processes.
  *
  * @param {any} status
  */
-export function processesPanel({ administration, workers, process, chunkBytes }) {
-  const done = Object.entries(administration ?? {}).flatMap(([name, value]) =>
+export function processesPanel({ administration, workers, process, chunkBytes, uptimeSeconds }) {
+  const { pinnedBytes, pinQuotaBytes, ...counted } = administration ?? {};
+  const pinned =
+    pinQuotaBytes === undefined
+      ? []
+      : [['Pinned', `${size(pinnedBytes)} of ${size(pinQuotaBytes)}`, 'pinnedBytes']];
+  const done = Object.entries(counted).flatMap(([name, value]) =>
     typeof value === 'number'
-      ? [figure(name, value)]
+      ? [fact(COUNTED[name] ?? words(name), value, name)]
       : Object.entries(value ?? {}).flatMap(([part, number]) =>
           typeof number === 'number' ? [fact(`${words(name)}: ${part}`, number)] : [],
         ),
   );
+  const share = percent(process.cpuSeconds / Math.max(1, uptimeSeconds));
   const each = (workers ?? []).map((/** @type {any} */ worker) => [
     worker.name,
     `${count(worker.transfers.active)} transfers · ${size(worker.bytes.toClients)} sent`,
     worker.name,
   ]);
   const own = [
-    ['Processor time', span(process.cpuSeconds), 'cpu'],
+    ['Processor time', `${span(process.cpuSeconds)}, ${share} of one processor`, 'cpu'],
     ['Memory', size(process.residentBytes), 'resident'],
     ['Size of a chunk', size(chunkBytes), 'chunk'],
   ];
-  return [facts([...done, ...each, ...own])];
+  return [facts([...done, ...pinned, ...each, ...own])];
 }
 
 /**
- * @param {string} name
+ * @param {string} label
  * @param {number} value
+ * @param {string} [name] stable name; default: the label
  */
-function figure(name, value) {
-  const label = BYTES_OF[name];
-  return label === undefined ? fact(words(name), value) : [label, size(value), name];
-}
+const fact = (label, value, name = label) => [label, count(value), name];
 
 /**
- * @param {string} name
+ * Writes a count with its share of a whole: `18, 4.2 %`.
+ *
  * @param {number} value
+ * @param {number} whole
  */
-const fact = (name, value) => [name, count(value), name];
+function countOf(value, whole) {
+  return value > whole ? count(value) : `${count(value)}, ${percent(value / Math.max(1, whole))}`;
+}
 
 /** @param {readonly (readonly string[])[]} rows name, value, stable name, its colour in a chart */
 function facts(rows) {

@@ -6,6 +6,7 @@ import {
   meanWindows,
   over,
   perSecond,
+  retriesVerdict,
   roundUp,
   TIERS,
   tierShares,
@@ -32,9 +33,14 @@ function slotsOf(steps) {
   return Math.max(least, lengthOf(steps) - 1);
 }
 
+/** @param {import('./series.js').Verdict} verdict */
+function verdictLine({ state, text }) {
+  return element('p', { class: `verdict ${state}` }, text);
+}
+
 /** @param {string} text why there is no chart */
 function nothing(text) {
-  return element('p', { class: 'quiet nothing' }, text);
+  return element('p', { class: 'quiet' }, text);
 }
 
 /** @param {Shown} shown */
@@ -137,7 +143,7 @@ export function eventsChart({ steps, width, range }, kinds) {
 /** @param {Shown} shown */
 export function windowPanel({ steps, status, width, range }) {
   if (total(steps, 'windowCount') === 0) {
-    return [WINDOW_WORDS(), nothing(`No chunk was sent in the ${range}.`)];
+    return [nothing(`No chunk was sent in the ${range}.`)];
   }
   const windows = meanWindows(steps);
   const retried = over(steps, 'retried');
@@ -164,12 +170,16 @@ export function windowPanel({ steps, status, width, range }) {
   );
   const { first, retry } = status.races;
   return [
-    WINDOW_WORDS(),
     svg,
     legend([
       { name: 'windows', text: 'Mean window', value: `${mean} chunks` },
-      { name: 'retries', text: 'Chunks requested again', value: count(again) },
+      {
+        name: 'retries',
+        text: 'Chunks requested again',
+        value: again === 0 ? 'none' : count(again),
+      },
     ]),
+    verdictLine(retriesVerdict(again, total(steps, 'windowCount'))),
     windowSizes(status.window.sizes ?? {}),
     element(
       'p',
@@ -180,14 +190,6 @@ export function windowPanel({ steps, status, width, range }) {
     ),
   ];
 }
-
-/** Explains the window. */
-const WINDOW_WORDS = () =>
-  element(
-    'p',
-    { class: 'quiet' },
-    'The window is the number of chunks fetched ahead for one client. It grows while chunks come in time and shrinks when one is late; few should be requested again.',
-  );
 
 /**
  * Draws how often the window had each size: one cell per power of two.

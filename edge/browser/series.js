@@ -107,6 +107,18 @@ export function errorsVerdict(errors, requests) {
 }
 
 /**
+ * @param {number} again chunks that were requested again
+ * @param {number} came chunks that came in
+ * @returns {Verdict}
+ */
+export function retriesVerdict(again, came) {
+  const share = again / Math.max(1, came);
+  if (share < 0.02) return { state: 'good', text: 'Good: fewer than 2 % were requested again.' };
+  if (share < 0.1) return { state: 'warn', text: 'Fair: fewer than 2 % requested again is good.' };
+  return { state: 'bad', text: 'Many were late: origins, other edges or the line are slow.' };
+}
+
+/**
  * Values of a series without the step that is under way, whose figures still grow.
  *
  * @param {Steps} steps

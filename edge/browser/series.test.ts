@@ -10,6 +10,7 @@ import {
   offloadVerdict,
   perSecond,
   placeOn,
+  retriesVerdict,
   rings,
   roundUp,
   tierShares,
@@ -131,6 +132,9 @@ test.each([
   ['one of a thousand fails', errorsVerdict(1, 1000), 'good'],
   ['one of fifty fails', errorsVerdict(1, 50), 'warn'],
   ['all fail', errorsVerdict(3, 3), 'bad'],
+  ['no chunk was late', retriesVerdict(0, 0), 'good'],
+  ['one of twenty is requested again', retriesVerdict(1, 20), 'warn'],
+  ['half are requested again', retriesVerdict(5, 10), 'bad'],
 ])('if %s, the dashboard says so', (_, { state }, expected) => {
   expect(state).toBe(expected);
 });

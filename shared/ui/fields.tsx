@@ -99,6 +99,7 @@ export function Lines({ label, note, problem, className = '', ...area }: LinesPr
 
 interface ChoiceProps<T extends string> {
   readonly label: string;
+  readonly note?: string | undefined;
   readonly options: readonly { readonly value: T; readonly label: string }[];
   readonly value: T;
   readonly onChange: (value: T) => void;
@@ -111,8 +112,8 @@ interface SelectProps<T extends string> extends ChoiceProps<T> {
 
 /** Lets the user choose one of many options from a drop-down list. */
 export function Select<T extends string>(props: SelectProps<T>) {
-  const { label, options, value, bare = false, onChange } = props;
-  const select = (named: { readonly id: string } | { readonly 'aria-label': string }) => (
+  const { label, note, options, value, bare = false, onChange } = props;
+  const select = (named: FieldNames | { readonly 'aria-label': string }) => (
     <select
       className="select"
       value={value}
@@ -127,7 +128,11 @@ export function Select<T extends string>(props: SelectProps<T>) {
     </select>
   );
   if (bare) return select({ 'aria-label': label });
-  return <Labelled label={label}>{({ id }) => select({ id })}</Labelled>;
+  return (
+    <Labelled label={label} note={note}>
+      {select}
+    </Labelled>
+  );
 }
 
 interface SwitchProps {
@@ -172,7 +177,7 @@ export function Choice<T extends string>({
   options,
   value,
   onChange,
-}: ChoiceProps<T> & { readonly note?: string }) {
+}: ChoiceProps<T>) {
   const name = useId();
   const [focus, setFocus] = useState(false);
   return (

@@ -1,11 +1,15 @@
 /** The process as commands see it, and the form of their output. */
 
 import { asMillraceError, EXIT, type MillraceError } from '@millrace/shared/base/errors';
+import { formatBytes } from '@millrace/shared/base/units';
+import { readableBytes } from '@millrace/shared/text/readable-bytes';
 import type { Command } from 'commander';
 import { UsageError } from '../text/option-values.ts';
 import { printable } from '../text/printable.ts';
 import { type Style, styleFor } from '../text/style.ts';
 import { typedAs } from '../text/typed-as.ts';
+
+const exactBytes = (bytes: number) => `${bytes.toLocaleString('en')} bytes`;
 
 /** Streams for output; tests pass their own. */
 export interface Terminal {
@@ -84,7 +88,8 @@ export class Report {
     const what = interrupted || about === undefined ? '' : `${about}: `;
     // The subject is not printed twice.
     const alone = interrupted || (about !== undefined && error.detail === about);
-    const message = alone ? error.row.title : error.message;
+    const said = readableBytes(error.message, { size: formatBytes, exact: exactBytes });
+    const message = alone ? error.row.title : said;
     this.#out.stderr.write(`${printable(what + message)}.\n${printable(typedAs(error.advice))}\n`);
   }
 }

@@ -6,6 +6,7 @@
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { type Note, noteOf } from '@millrace/shared/base/notes';
+import { sourceName } from '@millrace/shared/download/figures/source-name';
 import { capabilityIn } from '@millrace/shared/download/request/capability-url';
 import { type OriginAnswer, reasonInAnswer } from '@millrace/shared/download/request/edge-use';
 import { homeReasonText } from '@millrace/shared/download/request/home-reason';
@@ -39,6 +40,8 @@ export class Connections {
   readonly #download: URL;
   readonly #ownNetwork: OwnNetwork;
   readonly #pinned: HttpClient[] = [];
+  /** URLs of the sources that were made, whose hosts may be the same. */
+  readonly #asked = new Set<string>();
   #digestKnown: boolean;
 
   private constructor(request: DownloadRequest, fields: RequestFields) {
@@ -160,7 +163,10 @@ export class Connections {
         this.#fields.onResponse(target, { role: 'origin', start }, headers),
     };
     const namedBy = kind === 'origin' ? 'origin' : 'other';
-    return this.#make(kind, new URL(url).host, url, undefined, fields, random, namedBy);
+    // A later source may have the host of one that has its name already.
+    const label = sourceName(url, [...this.urls, ...this.#asked]);
+    this.#asked.add(url);
+    return this.#make(kind, label, url, undefined, fields, random, namedBy);
   }
 
   /**

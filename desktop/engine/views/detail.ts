@@ -64,8 +64,10 @@ function mapOf(
   { state }: DownloadRecord,
   length: number | undefined,
   run: LastRun | undefined,
-  cells: number,
+  most: number,
 ): BlockMap {
+  // A cell has at least one byte.
+  const cells = Math.max(1, Math.min(most, length ?? most));
   if (state === 'complete') {
     const stored = new Array<number>(cells).fill(100);
     return { length, stored, by: fit(run?.by ?? [], cells, -1), arriving: [] };

@@ -28,6 +28,7 @@ import { createRoot } from 'react-dom/client';
 import { hasSession, logInByCode, type SessionAnswer } from './api/session.ts';
 import { Actions } from './model/actions.ts';
 import { App } from './model/app.ts';
+import { WIDE_WINDOW_PX } from './model/app-state.ts';
 import { Provider } from './view/common/context.tsx';
 import { applyKeptTheme } from './view/common/theme.ts';
 import { Root } from './view/frame/root.tsx';
@@ -61,7 +62,7 @@ async function start(): Promise<void> {
   applyKeptTheme();
   const app = new App();
   // Details open beside the list only where there is room for both.
-  app.store.set({ panelOpen: window.innerWidth >= 1100 });
+  app.store.set({ panelOpen: window.innerWidth >= WIDE_WINDOW_PX });
   takeShared(app);
   const offered = offeredInFragment(location.hash);
   const given = await enter();

@@ -23,6 +23,9 @@ const ui = new UiStage('looks and accessibility of the interface', async (stage)
   const signed = [files.add('/signed.iso', { body: Buffer.from(MINISIGN.file) })];
   const vouched = { urls: signed, keys: [MINISIGN.key], signatures: [MINISIGN.signature] };
   await daemon.reaches(await daemon.add(vouched), 'complete');
+  await daemon.call('millrace.addKey', { text: MINISIGN.key, patterns: ['example.org'] });
+  const resolver = { name: 'own', args: ['/bin/true'], patterns: ['example.org'], seconds: 30 };
+  await daemon.call('millrace.setResolvers', { resolvers: [{ ...resolver, prints: 'answer' }] });
   await daemon.add({ urls: urls('/paused.mkv', { bytes: MIB }), paused: true });
   await daemon.add({ urls: urls('/running.iso', { bytes: 400 * MIB }) });
 });
@@ -71,7 +74,9 @@ const PAGES = [
   'Limits',
   'Schedule',
   'Proxy',
+  'Resolvers',
   'Import & export',
+  'Devices',
   'Integration',
   'Appearance',
   'Language',
@@ -82,6 +87,21 @@ async function setTheme(theme: 'light' | 'dark'): Promise<void> {
   await ui.page.locator(`html[data-theme="${theme}"]`).waitFor();
 }
 
+/** Names fields, choices and switches of the page that have neither a sentence nor an example. */
+const undescribed = (page: Page) =>
+  page.evaluate(() => {
+    const controls = document.querySelectorAll<HTMLInputElement>(
+      '.field :is(.input, .textarea, .select, .choice), .switch [role="switch"]',
+    );
+    const isDescribed = (control: HTMLInputElement) => {
+      const note = document.getElementById(control.getAttribute('aria-describedby') ?? '');
+      return Boolean(note?.textContent || control.placeholder);
+    };
+    const nameOf = (control: Element) =>
+      (control.closest('.field') ?? control.closest('.switch'))?.textContent ?? '';
+    return [...controls].filter((control) => !isDescribed(control)).map(nameOf);
+  });
+
 /** Rules to check in each theme; undefined: all. Themes differ only in their colours. */
 const RULES = { light: undefined, dark: ['color-contrast'] } as const;
 
@@ -90,6 +110,7 @@ ui.when.each(['light', 'dark'] as const)('in the %s theme axe finds nothing seri
     await setTheme(theme);
     for (const [name, show] of STATES) {
       await show();
+      expect({ name, undescribed: await undescribed(ui.page) }).toEqual({ name, undescribed: [] });
       expect({ name, barriers: await barriers(ui.page, RULES[theme]) }).toEqual({
         name,
         barriers: [],
@@ -106,6 +127,9 @@ ui.when.each(['light', 'dark'] as const)('in the %s theme axe finds nothing seri
       await ui.page.getByRole('tab', { name }).click();
       if (name === 'Schedule')
         await ui.page.getByRole('button', { name: 'Add time window' }).click();
+      if (name === 'Resolvers')
+        await ui.page.getByRole('button', { name: 'Add a program…' }).click();
+      expect({ name, undescribed: await undescribed(ui.page) }).toEqual({ name, undescribed: [] });
       expect({ name, barriers: await barriers(ui.page, RULES[theme]) }).toEqual({
         name,
         barriers: [],
@@ -221,10 +245,48 @@ ui.when('the panel of details', () => {
     await ui.page.keyboard.press('Escape');
     await details.waitFor({ state: 'detached' });
     await toggle.click();
-    await details.getByRole('tab', { name: 'Overview' }).waitFor();
+    await details.getByRole('heading', { name: 'running.iso' }).waitFor();
     await ui.page.getByRole('grid').focus();
     await ui.page.keyboard.press('Escape');
     await details.waitFor({ state: 'detached' });
+  });
+});
+
+ui.when('the panel of details', () => {
+  test('stays with the download that was opened, although its row leaves the list', async () => {
+    const details = ui.page.getByRole('complementary');
+    const shows = (name: string) => details.getByRole('heading', { name, level: 2 }).waitFor();
+    const filter = (name: RegExp) =>
+      ui.page.getByRole('navigation').getByRole('button', { name }).click();
+    await rowOf(ui.page, 'running.iso').click();
+    await shows('running.iso');
+    await filter(/^Active/);
+    await rowOf(ui.page, 'done.pdf').waitFor({ state: 'detached' });
+    await details.getByRole('button', { name: 'Pause' }).click();
+    await ui.page.getByText('No download is running.').waitFor();
+    await shows('running.iso');
+    await details.getByRole('button', { name: 'Resume' }).click();
+    await rowOf(ui.page, 'running.iso').waitFor();
+    await filter(/^Failed/);
+    await rowOf(ui.page, 'running.iso').waitFor({ state: 'detached' });
+    await details.getByRole('button', { name: 'Pause' }).waitFor();
+    // Another row is the user's wish, and so is Escape.
+    await rowOf(ui.page, 'gone.zip').click();
+    await shows('gone.zip');
+    await ui.page.getByRole('grid').focus();
+    await ui.page.keyboard.press('Escape');
+    await details.waitFor({ state: 'detached' });
+    await filter(/^All/);
+  });
+
+  test('goes with a download that is removed', async () => {
+    const details = ui.page.getByRole('complementary');
+    const gid = await ui.daemon.add({ urls: ['http://127.0.0.1:9/short-lived.zip'], paused: true });
+    await rowOf(ui.page, 'short-lived.zip').click();
+    await details.getByRole('heading', { name: 'short-lived.zip' }).waitFor();
+    await ui.daemon.call('millrace.remove', { gids: [gid], forget: true });
+    await details.waitFor({ state: 'detached' });
+    await rowOf(ui.page, 'done.pdf').waitFor();
   });
 });
 

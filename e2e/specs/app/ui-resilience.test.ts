@@ -43,6 +43,29 @@ ui.when('a daemon that is killed', () => {
   });
 });
 
+ui.when('a download that is removed while the page has no connection', () => {
+  test('leaves list and details once the page is connected again', async () => {
+    const gid = await ui.daemon.add({ urls: ['http://127.0.0.1:9/gone.zip'], paused: true });
+    const details = ui.page.getByRole('complementary');
+    await rowOf(ui.page, 'gone.zip').click();
+    await details.getByRole('heading', { name: 'gone.zip' }).waitFor();
+    const port = String(ui.daemon.port);
+    await ui.daemon.stop();
+    await ui.page
+      .getByRole('alert')
+      .getByText(/Millrace does not answer/)
+      .waitFor();
+    const elsewhere = await startUiDaemon(ui.folder);
+    await elsewhere.call('millrace.remove', { gids: [gid], forget: true });
+    await elsewhere.stop();
+    ui.daemon = await startUiDaemon(ui.folder, ['--port', port]);
+    await ui.page.getByRole('alert').waitFor({ state: 'detached' });
+    await rowOf(ui.page, 'interrupted.iso').waitFor();
+    await details.waitFor({ state: 'detached' });
+    await rowOf(ui.page, 'gone.zip').waitFor({ state: 'detached' });
+  });
+});
+
 ui.when('somebody who is not logged in', () => {
   test('sees only the log-in page, and gets in with the token', async () => {
     await ui.page.getByRole('button', { name: 'More' }).click();

@@ -77,7 +77,7 @@ describe('with real traffic', () => {
     await fetchAll(edge.prefixed(origin.url('not-found')));
     await fetchAll(edge.prefixed('http://localhost/x'));
     const { transfers, chunks } = await edge.status();
-    await shows(page, '[data-tile="transfers"]', `${transfers.requests} requests so far`);
+    await shows(page, '[data-tile="transfers"]', `${transfers.requests} requests since the start`);
     expect(chunks.memory + chunks.disk + chunks.peer + chunks.source).toBe(168);
     await shows(page, '[data-tile="hits"]', 'of 168 delivered');
     await shows(page, '[data-tile="offload"] .value', /[\d.]+×|∞/);
@@ -93,7 +93,7 @@ describe('with real traffic', () => {
     // A day is only a minute old here: the same figures, in other steps.
     await shows(page, '[data-tile="hits"]', 'of 168 delivered');
     await shows(page, '#clients', 'none in the last 24 hours');
-    await shows(page, '#errors', 'In the last 24 hours:');
+    await shows(page, '#errors', 'In the last 24 hours, of ');
     await shows(page, '[data-fact="origin-not-found"] dd', '1');
     await shows(page, '#files', /168 chunks.*worth half after six hours/s);
     await shows(page, '#peers-use', /^In the last 24 hours: [\d.]+ .iB from other edges/);
@@ -181,7 +181,7 @@ describe('an edge that is started again', () => {
       await isLive(page);
       await page.getByRole('alert').waitFor({ state: 'hidden' });
       await fetchAll(edge.prefixed(origin.url('one-hour')));
-      await shows(page, '[data-tile="transfers"]', '1 requests so far');
+      await shows(page, '[data-tile="transfers"]', '1 requests since the start');
     } finally {
       await context.close();
       await edge.stop('SIGKILL');

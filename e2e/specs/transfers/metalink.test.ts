@@ -117,7 +117,7 @@ test('a file of another length is not begun', async () => {
   }
   const result = await runCli(['get', metalink, '-d', path('out')]);
   expect(result).toMatchObject({ code: 7 });
-  expect(result.stderr).toMatch(/another file.*2999999 bytes instead of 3000000/);
+  expect(result.stderr).toMatch(/another file.*2,999,999 bytes instead of 3,000,000/);
 });
 
 test('a file that cannot be downloaded does not stop the others', async () => {

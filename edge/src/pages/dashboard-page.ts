@@ -9,7 +9,7 @@ import { ruleWords } from './rule-words.ts';
 const MAX_LISTED = 50;
 /** Says what the figures of the window mean, for operators who have not read the protocol. */
 const WINDOW_NOTE =
-  'Chunks that a response fetches at a time: more while they come fast, fewer when one is late and must be requested again.';
+  'The window is the number of chunks fetched ahead for one client: it grows while chunks come in time, and shrinks when one is late and must be requested again.';
 
 /** Makes the page for users who have logged in; it shows the policy at the time of opening. */
 export function dashboardPage(
@@ -31,14 +31,14 @@ ${RANGE}
 <div class="board">
 ${panel('bytes', 'Bytes per second', 'wide')}
 ${panel('tiers', 'Where chunks came from', 'wide')}
+${panel('errors', 'Errors', 'full')}
 ${panel('peers', 'Peers by round-trip time', 'half')}
 ${panel('window', 'Window and retries', 'half', WINDOW_NOTE)}
 ${panel('files', 'Files in demand', 'full')}
 ${DOWNLOADS}
 ${panel('admission', 'Use by clients, and refusals', 'full')}
-${panel('errors', 'Errors', 'third')}
-${panel('clients', 'Clients and caches', 'third')}
-${panel('processes', 'Administration and processes', 'third')}
+${panel('clients', 'Clients and caches', 'half')}
+${panel('processes', 'Administration and processes', 'half')}
 ${policyPanel(policy)}
 ${SESSIONS}
 </div>`,
@@ -105,9 +105,9 @@ const RANGE = html`<div class="range"><label>Time <select class="input" id="rang
 <option value="minutes">last 5 minutes</option><option value="usual" selected>last 30 minutes</option><option value="day">last 24 hours</option>
 </select></label><span class="quiet">Charts and shares are of this time; what is "now" or "since the start" says so.</span></div>`;
 const DOWNLOADS = html`<section class="card panel full" aria-labelledby="downloads-title"><h2 id="downloads-title">Downloads</h2>
-<div class="downloads-range"><label>Time <select class="input" id="downloads-range">
+<div class="downloads-range"><label>Days <select class="input" id="downloads-range">
 <option value="1">today</option><option value="7">7 days</option><option value="30" selected>30 days</option><option value="90">90 days</option><option value="400">400 days</option>
-</select></label><a id="downloads-csv" href="/-/dashboard/downloads.csv?days=30">CSV</a></div>
+</select></label><a id="downloads-csv" href="/-/dashboard/downloads.csv?days=30">Download as CSV</a></div>
 <div id="downloads"></div>
 <p class="quiet">A download is one client and one file, however many requests it takes; days are those of UTC.</p></section>`;
 const SESSIONS = html`<section class="card panel full" aria-labelledby="sessions-title"><h2 id="sessions-title">Sessions</h2>
@@ -115,12 +115,7 @@ const SESSIONS = html`<section class="card panel full" aria-labelledby="sessions
 <form method="post" action="/-/dashboard/logout"><input name="everywhere" value="yes" hidden><button class="button small" type="submit">Log out everywhere</button></form></section>`;
 const FRONT = html`<a href="/">Check a link</a>`;
 
-function panel(
-  id: string,
-  title: string,
-  size: 'wide' | 'half' | 'full' | 'third',
-  note?: string,
-): Html {
+function panel(id: string, title: string, size: 'wide' | 'half' | 'full', note?: string): Html {
   const about = note === undefined ? '' : html`<p class="note">${note}</p>`;
   return html`<section class="card panel ${size}" aria-labelledby="${id}-title"><h2 id="${id}-title">${title}</h2>${about}<div id="${id}"></div></section>`;
 }

@@ -7,7 +7,7 @@ import type { DialogState, SettingsPage } from './app-state.ts';
 import { canPause, canResume, canRetry, isQueued, type Remedy } from './failure.ts';
 import { gidAt, indexOf } from './list-window.ts';
 import { mustAsk, onlyEntries } from './removal.ts';
-import { choose, type Modifiers, NO_SELECTION, step } from './selection.ts';
+import { choose, type Modifiers, NO_SELECTION, placeAfter, step } from './selection.ts';
 import { ShareActions } from './shares/share-actions.ts';
 import { copyText, shell } from './shell.ts';
 
@@ -189,7 +189,7 @@ export class Actions {
   async step(by: number, modifiers: Modifiers): Promise<void> {
     const { selection, list } = this.#app.state;
     const from = selection.focus === undefined ? 0 : Math.max(0, indexOf(list, selection.focus));
-    const to = Math.min(list.total - 1, Math.max(0, from + by));
+    const to = placeAfter(selection, list, by);
     await this.#app.ensure(modifiers.shift ? from : to, to);
     const now = this.#app.state;
     this.#app.store.set({ selection: step(now.selection, now.list, by, modifiers) });
@@ -207,6 +207,7 @@ export class Actions {
 
   unselect(): void {
     this.#app.store.set({ selection: NO_SELECTION });
+    void this.#app.inspect(undefined);
   }
 
   setPanel(panelOpen: boolean): void {
@@ -217,7 +218,7 @@ export class Actions {
   /** Opens the panel; where no download is chosen, chooses the first of the list. */
   async showPanel(): Promise<void> {
     const { selection } = this.#app.state;
-    if (selection.focus === undefined) await this.step(0, { shift: false, toggle: false });
+    if (selection.focus === undefined) await this.step(1, { shift: false, toggle: false });
     this.setPanel(true);
   }
 
@@ -242,7 +243,7 @@ export class Actions {
   }
 
   #showFocus(): void {
-    const { panelOpen, selection } = this.#app.state;
-    void this.#app.showDetail(panelOpen ? selection.focus : undefined);
+    const { panelOpen, selection, inspected } = this.#app.state;
+    void this.#app.inspect(panelOpen ? (selection.focus ?? inspected) : undefined);
   }
 }

@@ -80,7 +80,13 @@ export interface AppState {
   readonly list: ListWindow;
   readonly listState: 'loading' | 'ready' | { readonly failed: string };
   readonly selection: Selection;
+  /** False once the user has closed the panel of details: choosing a row then leaves it closed. */
   readonly panelOpen: boolean;
+  /**
+   * Gid of the download whose details are shown: the last one that the user has chosen. It stays
+   * although its row leaves the list, until the user chooses another, or it is removed.
+   */
+  readonly inspected: string | undefined;
   readonly detail: DownloadDetail | undefined;
   readonly toasts: readonly Toast[];
   readonly dialog: DialogState | undefined;
@@ -103,8 +109,17 @@ export const FIRST_STATE: AppState = {
   listState: 'loading',
   selection: NO_SELECTION,
   panelOpen: true,
+  inspected: undefined,
   detail: undefined,
   toasts: [],
   dialog: undefined,
   sideOpen: false,
 };
+
+/** Narrowest window, pixels, with room for the details beside the list: the style sheets have it too. */
+export const WIDE_WINDOW_PX = 1100;
+
+/** Returns true if the panel of details is shown: without a download it would be empty. */
+export function hasPanel({ section, inspected }: AppState): boolean {
+  return section === 'downloads' && inspected !== undefined;
+}

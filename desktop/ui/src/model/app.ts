@@ -117,9 +117,12 @@ export class App {
   }
 
   /** Shows the details of a download, or of none. */
-  async showDetail(gid: string | undefined): Promise<void> {
-    if (this.state.detail?.gid !== gid) this.store.set({ detail: undefined });
-    if (this.state.link.kind === 'open') await this.#watch(gid).catch(() => undefined);
+  async inspect(gid: string | undefined): Promise<void> {
+    const { detail, inspected } = this.state;
+    this.store.set({ inspected: gid, ...(detail?.gid === gid ? {} : { detail: undefined }) });
+    if (this.state.link.kind !== 'open') return;
+    if (gid === undefined && inspected === undefined) return;
+    await this.#watchInspected(false).catch(() => undefined);
   }
 
   applySettings(settings: AppSettings): void {
@@ -147,7 +150,7 @@ export class App {
       return error instanceof Error ? error.message : String(error);
     if (error.code === 'connection') return this.text.t('problem.connection');
     const { title } = this.text.error(error);
-    return error.detail === '' ? title : `${title}: ${error.detail}`;
+    return error.detail === '' ? title : `${title}: ${this.text.detail(error.detail)}`;
   }
 
   /** Waits for a call, and shows its failure. @returns undefined if it has failed */
@@ -162,7 +165,7 @@ export class App {
 
   async #open(): Promise<void> {
     try {
-      await this.#watch(this.state.panelOpen ? this.state.selection.focus : undefined);
+      await this.#watchInspected(true);
       await this.#readShares();
       this.#reads = new PageReads();
       // The daemon may be another one now, with another order.
@@ -178,6 +181,27 @@ export class App {
         this.connection.close();
         this.store.set({ link: { kind: 'logged-out' } });
       } else this.store.set({ listState: { failed: this.reason(error) } });
+    }
+  }
+
+  /**
+   * Watches the inspected download; shows no details any more if it does not exist.
+   *
+   * @param anew true to read its row although there is one, which may be old
+   */
+  async #watchInspected(anew: boolean): Promise<void> {
+    const { inspected } = this.state;
+    try {
+      // The row may be in no page of the list that is read.
+      if (inspected !== undefined && (anew || this.rows.get(inspected) === undefined)) {
+        this.rows.set(inspected, await this.call('millrace.status', { gid: inspected }));
+      }
+      if (this.state.inspected === inspected) await this.#watch(inspected);
+    } catch (error) {
+      if (!(error instanceof CallError) || error.code !== 'no-such-download') throw error;
+      if (this.state.inspected !== inspected) return;
+      this.store.set({ inspected: undefined, detail: undefined });
+      await this.#watch(undefined);
     }
   }
 
@@ -208,6 +232,7 @@ export class App {
     }
     const gone = update.gone ?? [];
     for (const gid of gone) this.rows.delete(gid);
+    const isInspectedGone = gone.some((gid) => gid === this.state.inspected);
     const left = [...this.state.selection.gids].filter((gid) => {
       const row = this.rows.get(gid);
       return row !== undefined && !isShown(this.state.view, row);
@@ -221,15 +246,17 @@ export class App {
     const before = this.state;
     this.store.set({
       list,
-      selection: without(before.selection, [...gone, ...left]),
+      selection: without(before.selection, [...gone, ...left], before.list),
       ...(before.shares && { shares: withShares(before.shares, update) }),
       ...(totals === undefined ? {} : { totals }),
       ...(newSpeed === undefined ? {} : { speed: appendSpeed(before.speed, newSpeed) }),
       ...(detail === undefined ? {} : { detail: patchDetail(before.detail, detail) }),
+      ...(isInspectedGone ? { inspected: undefined, detail: undefined } : {}),
     });
     if (changed) this.#rereadSoon();
     if (!update.incomplete) return;
     void this.#checkSelection();
+    void this.#watchInspected(true).catch(() => undefined);
     void this.#readShares().catch(() => undefined);
   }
 
@@ -290,13 +317,13 @@ export class App {
 
   /** Forgets rows far from the visible ones; their pages are read again when they are needed. */
   #forgetRows(): void {
-    const { list, selection } = this.state;
+    const { list, selection, inspected } = this.state;
     const first = Math.floor(this.#visible.first / PAGE_ROWS) - 1;
     const last = Math.floor(this.#visible.last / PAGE_ROWS) + 1;
     const near = [...list.pages].filter(([page]) => page >= first && page <= last);
     const wanted = new Set(near.flatMap(([, { gids }]) => gids));
     this.store.set({ list: { ...list, pages: new Map(near) } });
-    this.rows.keep((gid) => wanted.has(gid) || selection.gids.has(gid));
+    this.rows.keep((gid) => wanted.has(gid) || selection.gids.has(gid) || gid === inspected);
   }
 }
 

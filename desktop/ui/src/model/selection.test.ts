@@ -79,6 +79,25 @@ test('a download that has gone is neither selected nor a target', () => {
   expect(targets({ gids: new Set(), focus: 'c' })).toEqual(['c']);
 });
 
+test('after a removal, the next step leads to the row that has taken the place of the removed one', () => {
+  const some = { gids: new Set(['b', 'd']), anchor: 'b', focus: 'd' };
+  const left = without(some, ['b', 'd'], list);
+  const rest = withPage(EMPTY_WINDOW, 0, { total: 4, revision: 2, gids: ['a', 'c', 'e', 'f'] });
+  expect(step(left, rest, 1, plain).focus).toBe('e');
+  expect(step(left, rest, -1, plain).focus).toBe('c');
+  expect(step(left, rest, 2, plain).focus).toBe('f');
+  // A step from there goes on as usual, and the end of the list is its end.
+  expect(step(step(left, rest, 1, plain), rest, 1, plain).focus).toBe('f');
+  const last = without({ gids: new Set(['f']), anchor: 'f', focus: 'f' }, ['f'], list);
+  const five = withPage(EMPTY_WINDOW, 0, {
+    total: 5,
+    revision: 2,
+    gids: ['a', 'b', 'c', 'd', 'e'],
+  });
+  expect(step(last, five, 1, plain).focus).toBe('e');
+  expect(step(last, five, -1, plain).focus).toBe('e');
+});
+
 test('downloads that are not in the list are not selected any more', () => {
   const some: Selection = { gids: new Set(['a', 'b', 'c']), anchor: 'a', focus: 'c' };
   const left = within(some, new Set(['b', 'c', 'd']));

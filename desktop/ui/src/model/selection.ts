@@ -1,6 +1,6 @@
 /** The selected downloads, and the row with the keyboard's focus. */
 
-import { gidAt, gidsBetween, indexOf, type ListWindow } from './list-window.ts';
+import { EMPTY_WINDOW, gidAt, gidsBetween, indexOf, type ListWindow } from './list-window.ts';
 
 export interface Selection {
   readonly gids: ReadonlySet<string>;
@@ -8,6 +8,11 @@ export interface Selection {
   readonly anchor?: string | undefined;
   /** Gid of the row with the focus. */
   readonly focus?: string | undefined;
+  /**
+   * Place in the list of the row that had the focus before it went: the next row has taken it, and a
+   * step begins there.
+   */
+  readonly place?: number | undefined;
 }
 
 export const NO_SELECTION: Selection = { gids: new Set() };
@@ -39,6 +44,19 @@ export function choose(
 }
 
 /**
+ * Returns the place that a step of the keyboard leads to, whether its row is loaded or not.
+ *
+ * @param by number of rows, down if positive; may be more than there are
+ */
+export function placeAfter({ focus, place }: Selection, list: ListWindow, by: number): number {
+  const from = focus === undefined ? -1 : indexOf(list, focus);
+  // Without a focus, a step down goes to the row at the place, a step up to the one above it.
+  const start = place ?? (by > 0 ? 0 : list.total);
+  const wanted = from >= 0 ? from + by : start + (by > 0 ? by - 1 : by);
+  return Math.min(list.total - 1, Math.max(0, wanted));
+}
+
+/**
  * Returns the selection after the keyboard has gone some rows up or down; with `toggle`, only the
  * focus moves.
  *
@@ -52,9 +70,7 @@ export function step(
 ): Selection {
   if (list.total === 0) return selection;
   const from = selection.focus === undefined ? -1 : indexOf(list, selection.focus);
-  // Without a focus, the first step down goes to the first row, the first step up to the last.
-  const wanted = from < 0 ? (by > 0 ? by - 1 : list.total + by) : from + by;
-  let to = Math.min(list.total - 1, Math.max(0, wanted));
+  let to = placeAfter(selection, list, by);
   // Rows that are not loaded cannot be chosen: the nearest loaded row is.
   const towards = to >= from ? -1 : 1;
   while (gidAt(list, to) === undefined && to !== from && to >= 0 && to < list.total) to += towards;
@@ -64,8 +80,16 @@ export function step(
   return choose(selection, list, gid, { shift: modifiers.shift, toggle: false });
 }
 
-/** Returns the selection without downloads that are in no list any more. */
-export function without(selection: Selection, gone: readonly string[]): Selection {
+/**
+ * Returns the selection without downloads that are in no list any more.
+ *
+ * @param list the list as it still has them: the place of the focused one is remembered
+ */
+export function without(
+  selection: Selection,
+  gone: readonly string[],
+  list: ListWindow = EMPTY_WINDOW,
+): Selection {
   const { anchor, focus } = selection;
   const matters = (gid: string) => selection.gids.has(gid) || focus === gid || anchor === gid;
   if (!gone.some(matters)) return selection;
@@ -73,7 +97,20 @@ export function without(selection: Selection, gone: readonly string[]): Selectio
   for (const gid of gone) gids.delete(gid);
   const keep = (gid: string | undefined) =>
     gid !== undefined && gone.includes(gid) ? undefined : gid;
-  return { gids, anchor: keep(selection.anchor), focus: keep(selection.focus) };
+  const kept = keep(focus);
+  const place = kept === focus ? selection.place : placeWithout(list, focus ?? '', gone);
+  return { gids, anchor: keep(anchor), focus: kept, ...(place === undefined ? {} : { place }) };
+}
+
+/** Returns the place of a download that goes, once the others before it have gone too. */
+function placeWithout(list: ListWindow, gid: string, gone: readonly string[]): number | undefined {
+  const at = indexOf(list, gid);
+  if (at < 0) return undefined;
+  const before = gone.filter((one) => {
+    const other = indexOf(list, one);
+    return other >= 0 && other < at;
+  });
+  return at - new Set(before).size;
 }
 
 /** Returns the selection reduced to the downloads of a list, all of which are known. */

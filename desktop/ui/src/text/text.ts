@@ -7,7 +7,9 @@ import type { NoteCode, NoteValues } from '@millrace/shared/base/notes';
 import type { TextFault } from '@millrace/shared/bridge/rpc/adding-api';
 import { Catalogue, fill, type Texts } from '@millrace/shared/text/catalogue';
 import { type ErrorWords, errorWords } from '@millrace/shared/text/error-words';
+import { bytes } from '@millrace/shared/text/figures';
 import type { Language } from '@millrace/shared/text/language';
+import { readableBytes } from '@millrace/shared/text/readable-bytes';
 import de from './de.json' with { type: 'json' };
 import en from './en.json' with { type: 'json' };
 import type { Placeholders } from './placeholders.ts';
@@ -43,11 +45,20 @@ export class Text extends Catalogue<Key, Placeholders> {
     return errorWords(this.language, error);
   }
 
+  /** Returns a detail of an error, which the engine writes in English, with readable sizes. */
+  detail(detail: string): string {
+    const exact = (value: number) => `${this.number(value)} bytes`;
+    return readableBytes(detail, { size: (value) => bytes(this, value), exact });
+  }
+
   /** Returns the words for a note; the daemon's own where another version's note is not known. */
   note({ note, values = {}, text = '' }: NoteWords): string {
     const words: string | undefined = CATALOGUES[this.language][`note.${note as NoteCode}`];
     if (words === undefined) return text;
     const { why, code } = values;
+    if (why !== undefined && code === undefined) {
+      return fill(words, { ...values, why: this.detail(String(why)) });
+    }
     if (code === undefined) return fill(words, values);
     return fill(words, { ...values, why: this.reason(String(code), String(why)) ?? '' });
   }
@@ -64,6 +75,7 @@ export class Text extends Catalogue<Key, Placeholders> {
    */
   reason(code: string | undefined, message: string | undefined): string | undefined {
     if (code === 'different-file') return this.t('source.different');
-    return code === undefined ? message : this.error({ code, message: message ?? code }).title;
+    if (code !== undefined) return this.error({ code, message: message ?? code }).title;
+    return message === undefined ? undefined : this.detail(message);
   }
 }

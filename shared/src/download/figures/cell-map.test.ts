@@ -39,6 +39,11 @@ describe('storedShares', () => {
 });
 
 describe('broughtBy', () => {
+  test('gives cells without bytes to the source of the next byte, so that a tiny file has no gaps', () => {
+    expect(broughtBy([giver(range(0, 3))], 3, 8)).toEqual([0, 0, 0, 0, 0, 0, 0, 0]);
+    expect(broughtBy([giver(range(0, 1)), giver(range(1, 2))], 2, 4)).toEqual([0, 0, 1, 1]);
+  });
+
   const giver = (...ranges: { start: number; end: number }[]) => ({ ranges, suspect: false });
 
   test('a part belongs to the source that brought most of it', () => {

@@ -79,7 +79,8 @@ export function storedShares(
 
 /**
  * Finds the index of the source that brought most of each part; -1: none. A suspect counts only in
- * parts to which no other source has brought a byte.
+ * parts to which no other source has brought a byte. If there are more parts than bytes, a part
+ * without bytes has the source of the part after it, where the next byte is.
  */
 export function broughtBy(
   givers: readonly Giver[],
@@ -99,6 +100,9 @@ export function broughtBy(
       most[i] = weight;
       by[i] = index;
     }
+  }
+  for (let i = cells - 2; i >= 0; i--) {
+    if (starts[i] === starts[i + 1]) by[i] = by[i + 1] as number;
   }
   return by;
 }

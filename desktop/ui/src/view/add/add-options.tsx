@@ -98,6 +98,7 @@ function MoreOptions({ form, problems, single, onChange }: OptionsProps) {
       />
       <Switch
         label={text.t('add.sidecars')}
+        note={text.t('add.sidecars.help')}
         checked={form.sidecars}
         onChange={(sidecars) => onChange({ sidecars })}
       />
@@ -125,6 +126,7 @@ function MoreOptions({ form, problems, single, onChange }: OptionsProps) {
       <div className={form.proxy.kind === 'own' ? 'two' : ''}>
         <ProxyField
           unchanged={text.t('add.proxy.default')}
+          note={text.t('add.proxy.help')}
           value={form.proxy}
           onChange={(proxy) => onChange({ proxy })}
         />
@@ -197,6 +199,7 @@ function StartField({ form, onChange }: PartProps) {
   return (
     <Select<Start>
       label={text.t('add.start')}
+      note={text.t('add.start.help')}
       options={STARTS.map((value) => ({ value, label: text.t(`add.start.${value}`) }))}
       value={form.start}
       onChange={(start) => onChange({ start })}

@@ -39,6 +39,7 @@ export function AfterFields({ value, commands, hasWebhook, onChange }: AfterFiel
         label={text.t('after.move')}
         value={value.move ?? ''}
         placeholder={text.t('after.move.placeholder')}
+        note={text.t('after.move.help')}
         spellCheck={false}
         onChange={(event) => set({ move: event.target.value })}
       />
@@ -51,6 +52,7 @@ export function AfterFields({ value, commands, hasWebhook, onChange }: AfterFiel
       {commands.length > 0 && (
         <Select
           label={text.t('after.run')}
+          note={text.t('after.run.help')}
           options={[
             { value: '', label: text.t('after.run.none') },
             ...commands.map((name) => ({ value: name, label: name })),
@@ -68,6 +70,7 @@ export function AfterFields({ value, commands, hasWebhook, onChange }: AfterFiel
       {hasWebhook && (
         <Switch
           label={text.t('after.webhook')}
+          note={text.t('after.webhook.note')}
           checked={value.webhook === true}
           onChange={(webhook) => set({ webhook })}
         />

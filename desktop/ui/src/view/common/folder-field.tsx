@@ -11,11 +11,12 @@ interface FolderProps {
   readonly value: string;
   /** Text in an empty field; default: it says that the category decides. */
   readonly placeholder?: string;
+  readonly note?: string | undefined;
   readonly problem?: string | undefined;
   readonly onChange: (dir: string) => void;
 }
 
-export function FolderField({ label, value, placeholder, problem, onChange }: FolderProps) {
+export function FolderField({ label, value, placeholder, note, problem, onChange }: FolderProps) {
   const text = useText();
   const dir = useAppState(({ settings }) => settings?.dir ?? '');
   const chooseFolder = async () => {
@@ -27,6 +28,7 @@ export function FolderField({ label, value, placeholder, problem, onChange }: Fo
       label={label ?? text.t('add.folder')}
       value={value}
       placeholder={placeholder ?? text.t('add.folder.auto', { dir })}
+      note={note}
       problem={problem}
       onChange={(event) => onChange(event.target.value)}
       after={
@@ -42,17 +44,19 @@ export function FolderField({ label, value, placeholder, problem, onChange }: Fo
 
 interface DownloadsFolderProps {
   readonly value: string;
+  readonly note?: string | undefined;
   readonly onChange: (dir: string) => void;
 }
 
 /** The folder of all downloads, which must be an absolute path. */
-export function DownloadsFolderField({ value, onChange }: DownloadsFolderProps) {
+export function DownloadsFolderField({ value, note, onChange }: DownloadsFolderProps) {
   const text = useText();
   return (
     <FolderField
       label={text.t('folders.dir')}
       value={value}
       placeholder=""
+      note={note}
       problem={isAbsolutePath(value) ? undefined : text.t('folders.absolute')}
       onChange={onChange}
     />

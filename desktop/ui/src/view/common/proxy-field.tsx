@@ -7,16 +7,18 @@ import { useText } from './context.tsx';
 interface ProxyFieldProps {
   /** Words for `default`. */
   readonly unchanged: string;
+  readonly note: string;
   readonly value: ProxyPick;
   readonly onChange: (value: ProxyPick) => void;
 }
 
-export function ProxyField({ unchanged, value, onChange }: ProxyFieldProps) {
+export function ProxyField({ unchanged, note, value, onChange }: ProxyFieldProps) {
   const text = useText();
   return (
     <>
       <Select
         label={text.t('settings.proxy')}
+        note={note}
         value={value.kind}
         options={[
           { value: 'default', label: unchanged },

@@ -186,9 +186,15 @@ function ChangeForm({ row }: { row: DownloadView }) {
           problem={bytesPerSecond === undefined ? text.t('add.rate.bad') : undefined}
           onChange={(event) => setLimit(event.target.value)}
         />
-        <ProxyField unchanged={text.t('change.proxy.keep')} value={pick} onChange={setPick} />
+        <ProxyField
+          unchanged={text.t('change.proxy.keep')}
+          note={text.t('change.proxy.help')}
+          value={pick}
+          onChange={setPick}
+        />
         <Choice
           label={text.t('change.priority')}
+          note={text.t('change.priority.help')}
           options={[option('high'), option('normal'), option('low')]}
           value={priority}
           onChange={setPriority}

@@ -29,9 +29,9 @@ import { SpeedGraph } from './speed-graph.tsx';
 export function Details() {
   const text = useText();
   const actions = useActions();
-  const focus = useAppState((state) => state.selection.focus);
+  const inspected = useAppState((state) => state.inspected);
   const detail = useAppState((state) => state.detail);
-  const row = useRow(focus);
+  const row = useRow(inspected);
   const label =
     row === undefined ? text.t('action.details') : text.t('details.label', { name: row.name });
   return (
@@ -127,7 +127,7 @@ function Failure({ row }: { row: DownloadView }) {
     <div className="failure" role="note">
       {row.status !== 'error' && <strong>{title}</strong>}
       <p>{help}</p>
-      {row.error.detail !== '' && <p className="mono detail">{row.error.detail}</p>}
+      {row.error.detail !== '' && <p className="mono detail">{text.detail(row.error.detail)}</p>}
     </div>
   );
 }
@@ -180,8 +180,8 @@ function Overview({ row, detail }: DownloadProps) {
   const text = useText();
   const samples = detail?.speed.bytesPerSecond ?? [];
   const took = row.startedAt === undefined ? undefined : row.activeMs;
-  // A finished download without figures, such as a small one, will never have a graph.
-  const hasGraph = row.status !== 'complete' || samples.length > 1;
+  // A download that does not run has a graph only of the time when it ran.
+  const hasGraph = row.status === 'active' || (samples.length > 1 && Math.max(...samples) > 0);
   const cells = detail?.map.stored.length ?? 0;
   return (
     <>

@@ -42,13 +42,16 @@ function Source({ source, index }: { source: SourceView; index: number }) {
   return (
     <tbody className={`source ${state}`}>
       <tr>
-        <th scope="row">
+        <th scope="rowgroup" colSpan={4}>
           <i className="dot" style={{ background: sourceColour(index, dark) }} />
           <span className="source-label" title={source.url}>
             {label}
           </span>
           <span className="note">{text.t(`source.kind.${kind}`)}</span>
         </th>
+      </tr>
+      <tr className="source-figures">
+        <td className="note figures">{notes.join(' · ')}</td>
         <td className="figures">
           {rttMs === undefined ? '–' : `${text.number(rttMs, rttMs < 10 ? 1 : 0)} ms`}
         </td>
@@ -62,14 +65,13 @@ function Source({ source, index }: { source: SourceView; index: number }) {
         </td>
         <td className="figures">{bytesPerSecond > 0 ? rate(text, bytesPerSecond) : '–'}</td>
       </tr>
-      <tr className="source-notes">
-        <td colSpan={4} className="note figures">
-          {notes.join(' · ')}
-          {reason !== undefined && (
-            <span className={`reason${state === 'quarantined' ? ' bad' : ''}`}>{reason}</span>
-          )}
-        </td>
-      </tr>
+      {reason !== undefined && (
+        <tr className="source-notes">
+          <td colSpan={4} className={`note${state === 'quarantined' ? ' bad' : ''}`}>
+            {reason}
+          </td>
+        </tr>
+      )}
     </tbody>
   );
 }

@@ -3,7 +3,7 @@
 import { MINI_PATH } from '@millrace/shared/bridge/page/mini-path';
 import { useEffect, useRef } from 'react';
 import { isByAccount, type SessionAnswer } from '../../api/session.ts';
-import type { AppState, DialogState } from '../../model/app-state.ts';
+import { type DialogState, hasPanel, WIDE_WINDOW_PX } from '../../model/app-state.ts';
 import { AddDialog } from '../add/add-dialog.tsx';
 import { DropZone } from '../add/drop-zone.tsx';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
@@ -81,11 +81,6 @@ function Page() {
   );
 }
 
-/** Returns true if the panel is shown: without a chosen download it would be empty. */
-function hasPanel({ panelOpen, selection, section }: AppState): boolean {
-  return section === 'downloads' && panelOpen && selection.focus !== undefined;
-}
-
 function OpenDialog({ dialog }: { dialog: DialogState }) {
   switch (dialog.kind) {
     case 'add':
@@ -140,10 +135,10 @@ function useKeys(search: SearchField): void {
       event.preventDefault();
     };
     const goBack = () => {
-      const { sideOpen, selection, panelOpen } = app.state;
+      const { sideOpen, selection } = app.state;
       if (sideOpen) app.store.set({ sideOpen: false });
-      else if (window.innerWidth < 900 && panelOpen) actions.setPanel(false);
-      else if (selection.gids.size > 0) actions.unselect();
+      else if (window.innerWidth < WIDE_WINDOW_PX && hasPanel(app.state)) actions.setPanel(false);
+      else if (selection.gids.size > 0 || hasPanel(app.state)) actions.unselect();
     };
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);

@@ -1,12 +1,13 @@
 /** The line with the names of the columns, by which the list is sorted and columns are resized. */
 
-import type { SortKey } from '@millrace/shared/bridge/rpc/list-api';
 import { Icon } from '@millrace/shared/ui/icons';
 import { type KeyboardEvent, type PointerEvent, type RefObject, useState } from 'react';
 import { type Column, type ColumnName, resized, STEP_PX } from '../../model/columns/columns.ts';
 import { sortBy } from '../../model/filter.ts';
 import { useApp, useAppState, useText } from '../common/context.tsx';
 import { figuresPx, gridColumns, useColumns } from './use-columns.ts';
+
+type HeadName = 'status' | 'name' | ColumnName;
 
 interface HeadProps {
   /** Columns that are shown in this width of the list. */
@@ -21,7 +22,7 @@ export function ListHead({ columns, frame, actionsPx }: HeadProps) {
   const view = useAppState((state) => state.view);
   const { all, save } = useColumns();
   const [stop, setStop] = useState(1);
-  const sorts: readonly SortKey[] = ['status', 'name', ...columns.map(({ name }) => name)];
+  const sorts: readonly HeadName[] = ['status', 'name', ...columns.map(({ name }) => name)];
   const direction = text.direction === 'rtl' ? -1 : 1;
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -69,7 +70,7 @@ export function ListHead({ columns, frame, actionsPx }: HeadProps) {
     }
   };
 
-  const head = (sort: SortKey, index: number, label: string, column?: Column) => {
+  const head = (sort: HeadName, index: number, label: string, column?: Column) => {
     const isSorted = view.sort === sort;
     const order = view.descending ? 'descending' : 'ascending';
     return (
@@ -91,7 +92,9 @@ export function ListHead({ columns, frame, actionsPx }: HeadProps) {
           className="head-button cut"
           tabIndex={index === Math.min(stop, sorts.length - 1) ? 0 : -1}
           aria-keyshortcuts={column && 'Shift+ArrowLeft Shift+ArrowRight'}
-          title={column && text.t('list.head.keys')}
+          title={[text.t(`list.${sort}.help`), column && text.t('list.head.keys')]
+            .filter((part) => part !== undefined)
+            .join('. ')}
           onFocus={() => setStop(index)}
           onClick={() => void app.setView(sortBy(view, sort))}
         >

@@ -6,6 +6,7 @@ import { Icon } from '@millrace/shared/ui/icons';
 import * as Menu from '@radix-ui/react-dropdown-menu';
 import { type RefObject, useEffect, useState } from 'react';
 import { logOut } from '../../api/session.ts';
+import { hasPanel } from '../../model/app-state.ts';
 import { COLUMNS, toggled } from '../../model/columns/columns.ts';
 import { sortBy } from '../../model/filter.ts';
 import { shell } from '../../model/shell.ts';
@@ -112,7 +113,7 @@ function ListTools() {
   const text = useText();
   const actions = useActions();
   const byStatus = useAppState(({ totals }) => totals?.byStatus);
-  const shown = useAppState((state) => state.panelOpen && state.selection.focus !== undefined);
+  const shown = useAppState(hasPanel);
   const running = (byStatus?.active ?? 0) + (byStatus?.queued ?? 0) + (byStatus?.waiting ?? 0);
   return (
     <div className="tools line">
@@ -194,6 +195,7 @@ function ColumnChoices() {
             key={name}
             className="menu-item"
             checked={isShown}
+            title={text.t(`list.${name}.help`)}
             onSelect={stay}
             onCheckedChange={() => save(toggled(all, name))}
           >

@@ -74,6 +74,7 @@ function Rules({ after, categories, onChange }: PartProps & { categories: readon
       <h4>{text.t('after.rules')}</h4>
       <Select
         label={text.t('after.for')}
+        note={text.t('after.for.help')}
         options={[
           { value: '', label: text.t('after.for.others') },
           ...categories.map((name) => ({ value: name, label: categoryName(text, name) })),
@@ -113,9 +114,6 @@ function Commands({ after, onChange }: PartProps) {
   return (
     <section className="learned">
       <h4>{text.t('after.commands')}</h4>
-      <p className="note">
-        {text.t('after.commands.help', { places: PLACES.map((place) => `{${place}}`).join(', ') })}
-      </p>
       <ul className="digests">
         {after.commands.map((command) => (
           <li key={command.name}>
@@ -134,11 +132,15 @@ function Commands({ after, onChange }: PartProps) {
       </ul>
       <Field
         label={text.t('after.commands.name')}
+        note={text.t('after.commands.name.help')}
         value={name}
         onChange={(event) => setName(event.target.value)}
       />
       <Lines
         label={text.t('after.commands.words')}
+        note={text.t('after.commands.help', {
+          places: PLACES.map((place) => `{${place}}`).join(', '),
+        })}
         className="mono short"
         rows={3}
         placeholder={'/usr/bin/clamscan\n{path}'}
@@ -166,6 +168,7 @@ function Webhook({ after, onChange }: PartProps) {
       <h4>{text.t('after.webhook.title')}</h4>
       <Field
         label={text.t('after.webhook.url')}
+        note={text.t('after.webhook.url.help')}
         value={url}
         placeholder="https://example.net/hook"
         spellCheck={false}
@@ -196,11 +199,11 @@ function WhenAllDone() {
       <h4>{text.t('after.all')}</h4>
       <Select
         label={text.t('after.all.what')}
+        note={text.t('after.all.help')}
         options={CHOICES.map((value) => ({ value, label: text.t(`after.all.${value}`) }))}
         value={what}
         onChange={(next) => void set(next)}
       />
-      <p className="note">{text.t('after.all.help')}</p>
       {problem !== undefined && (
         <p className="note bad" role="status">
           <Icon name="failed" size={14} /> {text.t('after.all.problem', { problem })}

@@ -13,12 +13,14 @@ export function AppearancePage({ settings, save }: PageProps) {
       <p className="quiet">{text.t('appearance.text')}</p>
       <Choice
         label={text.t('appearance.theme')}
+        note={text.t('appearance.theme.help')}
         options={THEMES.map((value) => ({ value, label: text.t(`appearance.theme.${value}`) }))}
         value={theme}
         onChange={(value) => void save({ appearance: { theme: value } })}
       />
       <Choice
         label={text.t('appearance.density')}
+        note={text.t('appearance.density.help')}
         options={DENSITIES.map((value) => ({
           value,
           label: text.t(`appearance.density.${value}`),
@@ -43,14 +45,12 @@ export function LanguagePage({ settings, save }: PageProps) {
     label: LANGUAGE_FACTS[value].name,
   }));
   return (
-    <>
-      <p className="quiet">{text.t('language.text')}</p>
-      <Choice
-        label={text.t('settings.language')}
-        options={[{ value: 'system', label: text.t('language.auto') }, ...languages]}
-        value={settings.language}
-        onChange={(language) => void save({ language })}
-      />
-    </>
+    <Choice
+      label={text.t('settings.language')}
+      note={text.t('language.text')}
+      options={[{ value: 'system', label: text.t('language.auto') }, ...languages]}
+      value={settings.language}
+      onChange={(language) => void save({ language })}
+    />
   );
 }

@@ -39,12 +39,14 @@ function Export() {
       <div className="two">
         <Select
           label={text.t('exchange.format')}
+          note={text.t('exchange.format.help')}
           options={formats.map((value) => ({ value, label: text.t(`exchange.format.${value}`) }))}
           value={format}
           onChange={setFormat}
         />
         <Select
           label={text.t('exchange.which')}
+          note={text.t('exchange.which.help')}
           options={PARTS.map((value) => ({ value, label: text.t(`exchange.which.${value}`) }))}
           value={which}
           onChange={setWhich}

@@ -64,8 +64,7 @@ export function FoldersPage({ settings, save }: PageProps) {
   const wrong = !isAbsolutePath(dir);
   return (
     <>
-      <p className="quiet">{text.t('folders.text')}</p>
-      <DownloadsFolderField value={dir} onChange={setDir} />
+      <DownloadsFolderField value={dir} note={text.t('folders.text')} onChange={setDir} />
       <SaveButton
         disabled={wrong || dir.trim() === settings.dir}
         save={() => save({ dir: dir.trim() })}

@@ -133,6 +133,7 @@ function Preview({ list, preview, change, add, cancel }: PreviewProps) {
       <Skipped skipped={skipped} />
       <Switch
         label={text.t('exchange.import.paused')}
+        note={text.t('exchange.import.paused.help')}
         checked={paused}
         onChange={(on) => change({ text: list.text, trusted, ...(on ? { paused: true } : {}) })}
       />

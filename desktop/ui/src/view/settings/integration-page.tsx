@@ -30,6 +30,7 @@ export function IntegrationPage({ settings, save }: PageProps) {
           <Switch
             key={name}
             label={text.t(`integration.${name}`)}
+            note={text.t(`integration.${name}.help`)}
             checked={preferences?.[name] ?? false}
             disabled={preferences === undefined}
             onChange={(on) => void change({ [name]: on })}

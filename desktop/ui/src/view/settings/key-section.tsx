@@ -52,25 +52,27 @@ export function KeySection() {
       <p className="note">
         {text.t('keyring.text', { names: shipped.map(({ name }) => name).join(', ') })}
       </p>
-      <ul className="edges keyring">
-        {keys.map(({ fingerprint, name, patterns }) => (
-          <li key={fingerprint}>
-            <div className="edge-name">
-              <strong className="cut">{name}</strong>
-              <span className="note mono">{inFours(fingerprint)}</span>
-              <span className="note">
-                {patterns.length === 0 ? text.t('keyring.all') : patterns.join(', ')}
-              </span>
-            </div>
-            <IconButton
-              name="close"
-              size={14}
-              label={text.t('keyring.remove', { name })}
-              onClick={() => void remove(fingerprint)}
-            />
-          </li>
-        ))}
-      </ul>
+      {keys.length > 0 && (
+        <ul className="edges keyring">
+          {keys.map(({ fingerprint, name, patterns }) => (
+            <li key={fingerprint}>
+              <div className="edge-name">
+                <strong className="cut">{name}</strong>
+                <span className="note mono">{inFours(fingerprint)}</span>
+                <span className="note">
+                  {patterns.length === 0 ? text.t('keyring.all') : patterns.join(', ')}
+                </span>
+              </div>
+              <IconButton
+                name="close"
+                size={14}
+                label={text.t('keyring.remove', { name })}
+                onClick={() => void remove(fingerprint)}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
       <form className="depot-form" onSubmit={(event) => void add(event)} noValidate>
         <Lines
           label={text.t('keyring.key')}

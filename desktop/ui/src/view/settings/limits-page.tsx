@@ -44,6 +44,7 @@ export function LimitsPage({ settings, save }: PageProps) {
       <div className="two">
         <NumberField
           label={text.t('limits.concurrent')}
+          note={text.t('limits.concurrent.help')}
           value={concurrent}
           problem={typeof together === 'number' ? undefined : text.t('limits.number.bad')}
           onChange={setConcurrent}

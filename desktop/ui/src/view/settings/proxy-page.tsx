@@ -30,6 +30,7 @@ export function ProxyPage({ settings, save }: PageProps) {
       <p className="quiet">{text.t('proxy.text')}</p>
       <Choice
         label={text.t('settings.proxy')}
+        note={text.t(`proxy.${kind}.help`)}
         options={[
           { value: 'system', label: text.t('proxy.auto') },
           { value: 'direct', label: text.t('proxy.direct') },

@@ -31,6 +31,7 @@ export function DepotsPage({ settings }: PageProps) {
       <form className="depot-form" onSubmit={(event) => void add(event)} noValidate>
         <Field
           label={text.t('depots.address')}
+          note={text.t('depots.address.help')}
           placeholder={text.t('edges.placeholder')}
           value={url}
           onChange={(event) => setUrl(event.target.value)}

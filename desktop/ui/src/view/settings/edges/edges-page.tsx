@@ -50,6 +50,7 @@ export function EdgesPage({ settings, save }: PageProps) {
       )}
       <Switch
         label={text.t('edges.default')}
+        note={text.t('edges.default.help')}
         checked={settings.defaults.useEdges}
         onChange={(useEdges) => void save({ defaults: { useEdges } })}
       />
@@ -122,7 +123,7 @@ function Edge({ edge, onEdges }: EdgeProps) {
 
 function TestResult({ result }: { result: EdgeTest | 'testing' | undefined }) {
   const text = useText();
-  if (result === undefined) return <span role="status" />;
+  if (result === undefined) return <span className="edge-test" role="status" />;
   if (result === 'testing') {
     return (
       <span className="note edge-test" role="status">

@@ -41,6 +41,7 @@ export function ResolverForm({ given, save, onCancel }: FormProps) {
       <h4>{given === undefined ? text.t('resolvers.new') : given.name}</h4>
       <Field
         label={text.t('resolvers.name')}
+        note={text.t('resolvers.name.help')}
         value={name}
         maxLength={32}
         onChange={(event) => setName(event.target.value)}
@@ -65,6 +66,7 @@ export function ResolverForm({ given, save, onCancel }: FormProps) {
       />
       <Field
         label={text.t('resolvers.seconds')}
+        note={text.t('resolvers.seconds.help')}
         inputMode="numeric"
         value={seconds}
         problem={
@@ -72,7 +74,12 @@ export function ResolverForm({ given, save, onCancel }: FormProps) {
         }
         onChange={(event) => setSeconds(event.target.value)}
       />
-      <Switch label={text.t('resolvers.isYtDlp')} checked={isYtDlp} onChange={setYtDlp} />
+      <Switch
+        label={text.t('resolvers.isYtDlp')}
+        note={text.t('resolvers.isYtDlp.help')}
+        checked={isYtDlp}
+        onChange={setYtDlp}
+      />
       <div className="line start">
         <SaveButton
           disabled={name.trim() === '' || args.length === 0 || !isTime}

@@ -170,6 +170,7 @@ function ResolverTester({ names }: { readonly names: readonly string[] }) {
       <h4>{text.t('resolvers.test')}</h4>
       <Field
         label={text.t('resolvers.test.url')}
+        note={text.t('resolvers.test.url.help')}
         value={url}
         placeholder="https://video.example.org/watch/1"
         problem={problem}
@@ -182,6 +183,7 @@ function ResolverTester({ names }: { readonly names: readonly string[] }) {
       />
       <Select
         label={text.t('resolvers.test.whom')}
+        note={text.t('resolvers.test.whom.help')}
         options={[
           { value: '', label: text.t('resolvers.test.first') },
           ...all.map((name) => ({ value: name, label: name })),
