@@ -10,7 +10,8 @@ const CATALOGUES = [
   'shared/src/text/errors-de.json',
 ];
 /** Orders and objects of the formal address. `Sie` alone also begins sentences about things. */
-const FORMAL = /\b[A-ZÄÖÜa-zäöü]+e?n Sie\b|\bSie (?:nicht|bitte)\b|\bIhnen\b|\b(?:für|ohne|an) Sie\b/;
+const FORMAL =
+  /\b[A-ZÄÖÜa-zäöü]+e?n Sie\b|\bSie (?:nicht|bitte)\b|\bIhnen\b|\b(?:für|ohne|an) Sie\b/;
 
 test.each(CATALOGUES)('%s says du', (path) => {
   const text = readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
