@@ -14,24 +14,20 @@ import { Distrust } from './distrust.ts';
 import { Patience } from './patience.ts';
 import { RequestsUnderWay, type RequestUnderWay } from './requests-under-way.ts';
 import type { Session } from './session.ts';
+import { FOR_READER, OWN_CONNECTIONS, STILL_MS } from './transfer-limits.ts';
 import type { BlockTransferOptions, OpenAnswer, RangeWriter, Sink } from './transfer-ports.ts';
 import type { TransferSource } from './transfer-source.ts';
 import { Wakeable } from './wakeable.ts';
 
 /** Ends a request whose bytes others bring, or whose connection goes to another download. */
 const ENOUGH = new Error('enough');
-/** Silence after which a request no longer counts as one of the connections that are needed. */
-const STILL_MS = 1000;
-/** Most sources, beside the first, that bring bytes over connections that are not needed. */
-const OWN_CONNECTIONS = 8;
-/** Fewest requests while a reader waits: it jumps, and what it needs then comes soon on several. */
-const FOR_READER = 4;
 
 export class BlockTransfer<S extends TransferSource> {
   readonly #options: BlockTransferOptions<S>;
   readonly #session: Session<S>;
   readonly #stop = new AbortController();
   readonly #running: RequestsUnderWay<S>;
+  /** Connections at work. */
   readonly #working = new Set<Promise<void>>();
   /** Sources that have a connection of their own. */
   readonly #workers = new Set<S>();
@@ -42,7 +38,7 @@ export class BlockTransfer<S extends TransferSource> {
   readonly #pausing = new Wakeable();
   #waiting = false;
   /** Failure of the store to write bytes: the scheduler has counted them as they came. */
-  #unstored: unknown;
+  #unstored: MillraceError | undefined;
   /** Requests that have not ended, with all that follows: their bytes may still be taken back. */
   #exchanges = 0;
 
@@ -74,8 +70,8 @@ export class BlockTransfer<S extends TransferSource> {
    * @throws MillraceError; the signal's reason. The bytes received by then are stored.
    */
   async run(): Promise<void> {
-    const { scheduler, connections, pool, session } = this.#options;
-    const { signal } = session;
+    const { scheduler, connections, pool } = this.#options;
+    const { signal } = this.#session;
     const onAbort = () => this.#end(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
@@ -93,8 +89,7 @@ export class BlockTransfer<S extends TransferSource> {
       signal.removeEventListener('abort', onAbort);
       this.#setWaiting(false);
     }
-    if (this.#unstored !== undefined) throw asMillraceError(this.#unstored);
-    if (!scheduler.done) throw this.#stop.signal.reason;
+    if (this.#unstored || !scheduler.done) throw this.#unstored ?? this.#stop.signal.reason;
   }
 
   /** Looks for work again after a source was added or the order of the wanted bytes changed. */
@@ -214,9 +209,9 @@ export class BlockTransfer<S extends TransferSource> {
     this.#running.add(running);
     this.#setWaiting(false);
     let outcome: 'complete' | 'failed' | 'cancelled' = 'complete';
-    const range = { start: assignment.range.start, end: assignment.end };
     const request = source.onAsked();
     try {
+      const range = { start: assignment.range.start, end: assignment.end };
       const answer = await open(source, range, running.abort.signal);
       running.heardAt = now();
       if (answer.headMs !== undefined) this.#count.onHead(source.id, answer.headMs);
@@ -255,7 +250,7 @@ export class BlockTransfer<S extends TransferSource> {
     } finally {
       // The received bytes are kept even if the answer broke off.
       await writer.end().catch((error: unknown) => {
-        this.#unstored ??= error;
+        this.#unstored = asMillraceError(error);
         throw error;
       });
     }
