@@ -22,6 +22,15 @@ describe('PartialFile', () => {
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
+  test('a file that lacks bytes gets no final name, and keeps what it has', async () => {
+    const file = await stage.start();
+    await stage.store(file, [0, 400], [401, 1000]);
+    await expect(file.finish(1000)).rejects.toMatchObject({ code: 'internal' });
+    expect(await stage.names()).not.toContain('file.iso');
+    await stage.store(file, [400, 401]);
+    await stage.completes(file);
+  });
+
   test('a later run verifies the stored bytes and continues with them', async () => {
     const before = await stage.start();
     await stage.store(before, [0, 100], [300, 400]);

@@ -255,7 +255,7 @@ export class PartialFile {
    *
    * @param length expected length of the file, in bytes
    * @throws MillraceError; `file-changed` if another program has written to the file: bytes that
-   *   are still right stay, `onLost` is called with the rest
+   *   are still right stay, `onLost` is called with the rest; `internal` if bytes were never stored
    */
   async finish(length: number): Promise<void> {
     const { path, overwrite, held } = this.#options;
@@ -265,6 +265,11 @@ export class PartialFile {
       if (this.#watch.edited) await this.#verifyAgain();
     } catch (error) {
       throw fileError(error, path);
+    }
+    // Whatever counts the bytes on their way, only what the disk has taken makes a file complete.
+    const missing = this.#stored.ranges.missing({ start: 0, end: length });
+    if (missing.length > 0) {
+      throw new MillraceError('internal', `${missing.length} parts of the file are missing`);
     }
     try {
       const own = await closeComplete(this.#data, length);
