@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { buildProgram } from '../desktop/cli/program.ts';
 import { edgeCommand } from '../edge/src/config/config.ts';
@@ -11,14 +13,19 @@ test.each(Object.keys(DOCUMENTS))('%s matches the programs', async (path) => {
 });
 
 /** Paths of all documents in the repository. */
-const PATHS = readdirSync(documentUrl(''), { recursive: true, encoding: 'utf8' }).filter(
-  (path) => /\.md$/.test(path) && !/(^|[\\/])(node_modules|dist)[\\/]/.test(path),
-);
+const PATHS = execFileSync('git', ['ls-files', '*.md'], {
+  cwd: fileURLToPath(documentUrl('')),
+  encoding: 'utf8',
+})
+  .trim()
+  .split('\n');
 const read = (path: string) => readFileSync(documentUrl(path), 'utf8');
 
 test('every test, benchmark and experiment that a document names exists', () => {
   const within = (folder: string) => readdirSync(new URL(`../${folder}`, import.meta.url));
-  const specs = within('e2e/specs').flatMap((room) => within(`e2e/specs/${room}`));
+  const specs = within('e2e/specs').flatMap((room) =>
+    within(`e2e/specs/${room}`).flatMap((file) => [file, `${room}/${file}`]),
+  );
   const tests = ['shared', 'edge', 'desktop', 'extension', 'fuzz', 'scripts'].flatMap((part) =>
     readdirSync(documentUrl(part), { recursive: true, encoding: 'utf8' })
       .filter((file) => /\.test\.tsx?$/.test(file) && !file.includes('node_modules'))

@@ -30,7 +30,6 @@
  */
 
 import { nginxOrComplain } from '../fixtures/origins/nginx.ts';
-import { soak } from '../soak/start-soak.ts';
 import { cacheTests } from './cache-tests.ts';
 import { clients } from './clients.ts';
 import { decision } from './decision.ts';
@@ -49,6 +48,7 @@ import { popup } from './popup.ts';
 import { push } from './push.ts';
 import { shell } from './shell.ts';
 import { single } from './single.ts';
+import { soak } from './soak.ts';
 import { tls } from './tls.ts';
 import { ui } from './ui.ts';
 import { varnish } from './varnish.ts';

@@ -3,9 +3,9 @@
 import { Cluster } from '../fixtures/programs/cluster.ts';
 import { cached, contest, type Scenario } from './measuring/contest.ts';
 import type { Side } from './measuring/measure.ts';
+import { NginxNetwork } from './measuring/nginx-network.ts';
 import type { Stage } from './measuring/stage.ts';
 import { table } from './measuring/table.ts';
-import { NginxNetwork } from './nginx-network.ts';
 
 const NODES = 4;
 /** Cache of each node: twice its share of the file, since no scheme spreads chunks evenly. */

@@ -266,7 +266,7 @@ export class PartialFile {
     } catch (error) {
       throw fileError(error, path);
     }
-    // Whatever counts the bytes on their way, only what the disk has taken makes a file complete.
+    // A transfer counts bytes on their way; only those that the disk has taken make a file complete.
     const missing = this.#stored.ranges.missing({ start: 0, end: length });
     if (missing.length > 0) {
       throw new MillraceError('internal', `${missing.length} parts of the file are missing`);

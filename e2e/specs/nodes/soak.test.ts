@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
+import { startSoak } from '../../bench/soak.ts';
 import { causeOf, type Failure, judgeFile } from '../../soak/account/causes.ts';
 import { planFaults } from '../../soak/account/fault-plan.ts';
 import { longestLives } from '../../soak/account/slopes.ts';
-import { startSoak } from '../../soak/start-soak.ts';
 
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 process.stderr.write(`soak test: MILLRACE_TEST_SEED=${seed}\n`);

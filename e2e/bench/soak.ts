@@ -4,7 +4,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../soak/main.ts', import.meta.url));
 const NAMESPACES = ['--mount', '--net', '--pid', '--fork', '--kill-child', '--mount-proc'];
 /** Script that runs a command in the new namespaces. */
 const INSIDE = ['sh', '-c', 'ip link set lo up && exec "$@"', 'sh'];

@@ -4,8 +4,8 @@
  */
 
 import { join } from 'node:path';
-import { Nginx } from '../fixtures/origins/nginx.ts';
-import type { Stage } from './measuring/stage.ts';
+import { Nginx } from '../../fixtures/origins/nginx.ts';
+import type { Stage } from './stage.ts';
 
 export class NginxNetwork {
   readonly #caches: Nginx[] = [];
