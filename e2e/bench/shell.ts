@@ -22,7 +22,7 @@ export async function shell(): Promise<string> {
   try {
     await Shell.build();
     const daemon = await startUiDaemon(folder.path);
-    await fillHistory(daemon, ENTRIES);
+    await fillHistory((list) => daemon.call('millrace.import', list), ENTRIES);
     await daemon.stop();
     const starts: number[] = [];
     const idle: number[] = [];

@@ -34,7 +34,7 @@ export async function ui(): Promise<string> {
       const folder = await temporaryFolder();
       const daemon = await startUiDaemon(folder.path);
       try {
-        await fillHistory(daemon, entries);
+        await fillHistory((list) => daemon.call('millrace.import', list), entries);
         const started = await coldStart(browser, daemon);
         await run(daemon, origin);
         const bare = await bareList(browser, entries);

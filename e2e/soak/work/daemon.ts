@@ -1,6 +1,7 @@
 /** A daemon with a long history whose downloads run all the time, and which is killed. */
 
 import type { Random } from '@millrace/shared/base/clock';
+import { fillHistory } from '../../bench/fill-history.ts';
 import { DaemonCli } from '../../fixtures/programs/daemon-cli.ts';
 import type { Strike } from '../account/causes.ts';
 import { now } from '../account/ledger.ts';
@@ -14,7 +15,6 @@ const REST_MS = 300;
 const [SLOWEST, FASTEST] = [1_000_000, 8_000_000];
 /** Longest wait for an answer of the daemon, ms: it answers at once, or is away. */
 const ANSWER_MS = 60_000;
-const ENTRIES_PER_CALL = 5000;
 /** Attempts to start the daemon after a kill. */
 const STARTS = 5;
 
@@ -30,20 +30,7 @@ export class SoakDaemon {
   static async start(folder: string, entries: number): Promise<SoakDaemon> {
     const daemon = new SoakDaemon(new DaemonCli(folder));
     await daemon.#begin();
-    for (let from = 0; from < entries; from += ENTRIES_PER_CALL) {
-      const downloads = Array.from(
-        { length: Math.min(ENTRIES_PER_CALL, entries - from) },
-        (_, i) => ({
-          request: { urls: [`http://127.0.0.1:9/history-${from + i}.iso`] },
-          state: 'complete',
-          name: `history-${from + i}.iso`,
-          length: (from + i + 1) * 1000,
-          finishedAt: 1_700_000_000_000 + (from + i) * 60_000,
-        }),
-      );
-      const text = JSON.stringify({ millrace: 'downloads', format: 1, downloads });
-      await daemon.cli.call('import', { text, format: 'json' });
-    }
+    await fillHistory((list) => daemon.cli.call('import', list), entries);
     return daemon;
   }
 

@@ -9,6 +9,7 @@ import {
   depotQuestion,
   depotTagOf,
   isDepotHost,
+  keepQuestion,
   parseDepotQuestion,
   stateOfFile,
 } from './depot-file.ts';
@@ -30,7 +31,11 @@ describe('names of files of depots', () => {
   test('are told from questions, and both from everything else', () => {
     const question = depotQuestion(ID, PROOF);
     expect(parseOriginUrl(question).href).toBe(question);
-    expect(parseDepotQuestion(question)).toEqual({ id: ID, proof: PROOF });
+    expect(parseDepotQuestion(question)).toEqual({ id: ID, proof: PROOF, keep: false });
+    const keep = keepQuestion(ID, PROOF);
+    expect(parseOriginUrl(keep).href).toBe(keep);
+    expect(parseDepotQuestion(keep)).toEqual({ id: ID, proof: PROOF, keep: true });
+    expect(depotFileId(keep)).toBeUndefined();
     expect(depotFileId(question)).toBeUndefined();
     expect(parseDepotQuestion(depotFileUrl(ID))).toBeUndefined();
     for (const url of [

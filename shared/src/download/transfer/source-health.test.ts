@@ -119,6 +119,7 @@ describe('SourceHealth', () => {
       return source.quarantine === undefined;
     });
     expect(passing.sort()).toEqual([
+      'depot-disk-failed',
       'depot-unreachable',
       'draining',
       'network-away',
