@@ -3,7 +3,11 @@
 /** Entries per call. */
 const PIECE = 10_000;
 
-/** @param add imports a list in the format of `millrace export` */
+/**
+ * Adds finished downloads to the history.
+ *
+ * @param add imports a list in the format of `millrace export`
+ */
 export async function fillHistory(
   add: (list: { readonly text: string; readonly format: 'json' }) => Promise<unknown>,
   entries: number,

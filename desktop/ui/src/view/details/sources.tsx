@@ -33,12 +33,11 @@ function Source({ source, index }: { source: SourceView; index: number }) {
   const { kind, state, rttMs, share, bytesPerSecond, resets, receivedBytes } = source;
   const edges = useAppState(({ settings }) => settings?.edges);
   const label = sourceLabel(source, edges ?? []);
-  const notes: string[] = [];
-  if (state !== 'used') notes.push(text.t(`source.state.${state}`));
-  else if (source.connections > 0) notes.push(text.n('state.connections', source.connections));
-  notes.push(bytes(text, receivedBytes));
-  if (resets > 0) notes.push(text.n('source.resets', resets));
+  const figures = [bytes(text, receivedBytes)];
+  if (state !== 'used') figures.unshift(text.t(`source.state.${state}`));
+  else if (source.connections > 0) figures.unshift(text.n('state.connections', source.connections));
   const reason = state === 'used' ? undefined : text.reason(source.reasonCode, source.reason);
+  const notes = [resets > 0 ? text.n('source.resets', resets) : undefined, reason].filter(Boolean);
   return (
     <tbody className={`source ${state}`}>
       <tr>
@@ -51,7 +50,11 @@ function Source({ source, index }: { source: SourceView; index: number }) {
         </th>
       </tr>
       <tr className="source-figures">
-        <td className="note figures">{notes.join(' · ')}</td>
+        <td className="note figures">
+          {figures.map((figure) => (
+            <span key={figure}>{figure}</span>
+          ))}
+        </td>
         <td className="figures">
           {rttMs === undefined ? '–' : `${text.number(rttMs, rttMs < 10 ? 1 : 0)} ms`}
         </td>
@@ -65,10 +68,10 @@ function Source({ source, index }: { source: SourceView; index: number }) {
         </td>
         <td className="figures">{bytesPerSecond > 0 ? rate(text, bytesPerSecond) : '–'}</td>
       </tr>
-      {reason !== undefined && (
+      {notes.length > 0 && (
         <tr className="source-notes">
           <td colSpan={4} className={`note${state === 'quarantined' ? ' bad' : ''}`}>
-            {reason}
+            {notes.join(' · ')}
           </td>
         </tr>
       )}
