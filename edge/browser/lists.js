@@ -92,7 +92,7 @@ export function tiles(status, steps) {
       'Chunks at hand',
       delivered === 0 ? '–' : percent(hits / delivered),
       [`of ${count(delivered)} delivered`],
-      hitsVerdict(hits, delivered),
+      hitsVerdict(hits, delivered, total(steps, 'peer')),
     ),
     tile(
       'errors',

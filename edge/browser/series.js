@@ -81,16 +81,23 @@ export function offloadVerdict(served, fetched) {
 }
 
 /**
- * @param {number} hits chunks
+ * Says whether enough chunks are near. In a network each edge keeps a part of all chunks, so that most
+ * come from the others.
+ *
+ * @param {number} hits chunks that were at hand
  * @param {number} delivered chunks
+ * @param {number} peer chunks that other edges had
  * @returns {Verdict}
  */
-export function hitsVerdict(hits, delivered) {
+export function hitsVerdict(hits, delivered, peer) {
   if (delivered === 0) return { state: 'none', text: 'No chunk was sent in this time.' };
   const share = hits / delivered;
   if (share >= 0.8) return { state: 'good', text: 'Good: most were in memory or on disk.' };
+  if ((hits + peer) / delivered >= 0.8) {
+    return { state: 'good', text: 'Good: nearly all others came from other edges.' };
+  }
   if (share >= 0.5) return { state: 'warn', text: 'Fair: above 80 % is good.' };
-  return { state: 'bad', text: 'Few: most came from origins or other edges.' };
+  return { state: 'bad', text: 'Few: many came from origins.' };
 }
 
 /**

@@ -306,3 +306,31 @@ ui.when('thousands of links', () => {
     expect(ui.problems).toEqual([]);
   });
 });
+
+ui.when('a page', () => {
+  test('that opens with a link before it has its connection finds the link once it has', async () => {
+    const link = origin.add('/shared.bin', { body: contentOf('shared', 1000) });
+    const page = await ui.page.context().newPage();
+    try {
+      let connect = () => {};
+      const wanted = new Promise<void>((resolve) => {
+        connect = resolve;
+      });
+      await page.routeWebSocket(/./, async (socket) => {
+        await wanted;
+        socket.connectToServer();
+      });
+      await page.clock.install();
+      await page.goto(`${new URL(ui.page.url()).origin}/?url=${encodeURIComponent(link)}`);
+      const dialog = page.getByRole('dialog');
+      await dialog.waitFor();
+      // The pause in typing after which the dialog asks is over before the connection is there.
+      await page.clock.runFor(1000);
+      connect();
+      await page.clock.resume();
+      await dialog.getByText('1 link found').waitFor();
+    } finally {
+      await page.close();
+    }
+  });
+});

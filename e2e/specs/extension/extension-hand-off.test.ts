@@ -55,21 +55,21 @@ describe('the desktop takes, with the default settings,', () => {
   });
 
   test('a small file that continues a paused download, and none that does not', async () => {
-    stage.files.add('/earlier', fileOf('small', 2 * MB));
+    stage.files.add('/earlier', fileOf('paused', 2 * MB));
     const urls = [stage.files.url('/earlier')];
-    const { gid } = await stage.cli.call('add', { urls, file: 'small.bin', limit: 50_000 });
-    await until(async () => ((await ends.taken('small'))[0]?.storedBytes ?? 0) > 0);
+    const { gid } = await stage.cli.call('add', { urls, file: 'paused.bin', limit: 50_000 });
+    await until(async () => ((await ends.taken('paused'))[0]?.storedBytes ?? 0) > 0);
     await stage.cli.call('pause', { gids: [gid] });
-    await until(async () => (await ends.taken('small'))[0]?.status === 'paused');
+    await until(async () => (await ends.taken('paused'))[0]?.status === 'paused');
     // The extension knows what it has shown.
     const popup = await stage.browser.ownPage('popup.html');
     stage.closeLater(popup);
-    await popup.getByText('small.bin').waitFor();
+    await popup.getByText('paused.bin').waitFor();
     await stage.click('/other', fileOf('other', 2 * MB, { held: false }));
     await ends.keptByBrowser('/other');
     await stage.cli.call('change', { gid, limit: null });
-    await stage.click('/small', fileOf('small', 2 * MB));
-    await ends.takenByDesktop('/small');
+    await stage.click('/paused', fileOf('paused', 2 * MB));
+    await ends.takenByDesktop('/paused');
   });
 });
 

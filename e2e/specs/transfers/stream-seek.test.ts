@@ -72,16 +72,16 @@ describe('a player', () => {
     // Every connection is busy with the sequential fetch, or is about to be: the first answer waits in
     // its middle, and may do so without a reader.
     await until(() => origin.waiting >= CONNECTIONS);
-    const before = starts().length;
     const seek = await openResponse(address, { headers: { range: `bytes=${SEEK}-` } });
     origin.openGate();
     const there = await firstBytes(seek, MB);
     expect(there.equals(origin.content(url).subarray(SEEK, SEEK + MB))).toBe(true);
     seek.destroy();
     expect((await reading).digest).toBe(origin.digest(url));
-    // The first requests after the seek are for the bytes that it needs, behind those that the
-    // connections were about to send.
-    const first = starts().slice(before, before + CONNECTIONS);
-    expect(first.filter((start) => start >= SEEK - 8 * MB && start <= SEEK)).not.toEqual([]);
+    // A request begins where the seek does, before the sequential fetch has come near it. Requests that
+    // connections were about to send go before it, more of them on a busy machine, which makes small ones.
+    const sent = starts();
+    const near = sent.findIndex((start) => start >= SEEK - 8 * MB && start <= SEEK);
+    expect(sent[near]).toBe(SEEK);
   });
 });

@@ -1,11 +1,11 @@
 /** Has the daemon find the links in a typed text. */
 
 import type { FoundLink, TextFault } from '@millrace/shared/bridge/rpc/adding-api';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { leftAtFirst } from '../../model/adding/found-filter.ts';
 import { withoutMagnets } from '../../model/metalinks.ts';
 import { MAX_LINKS, MAX_TEXT_CHARS, textPieces } from '../../model/text-pieces.ts';
-import { useApp } from '../common/context.tsx';
+import { useApp, useAppState } from '../common/context.tsx';
 
 const TYPING_MS = 120;
 /** Most commands and patterns whose problems are shown. */
@@ -33,13 +33,21 @@ const NOTHING: Found = {
 export function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => void): Found {
   const app = useApp();
   const [found, setFound] = useState(NOTHING);
+  // A dialog may be open before the page has its connection: with a link that was shared with it.
+  const isConnected = useAppState(({ link }) => link.kind === 'open');
+  /** The text whose links are known, all of them. */
+  const read = useRef<string | undefined>(undefined);
   useEffect(() => {
     let wanted = true;
     if (typed.trim() === '') {
+      read.current = undefined;
       setFound(NOTHING);
       return;
     }
+    // Another connection brings no other links, and asking again would forget what is unchecked.
+    if (!isConnected || read.current === typed) return;
     const ask = async () => {
+      read.current = undefined;
       const links = new Map<string, FoundLink>();
       const problems = new Map<string, TextFault>();
       let truncated = typed.length > MAX_TEXT_CHARS;
@@ -63,12 +71,13 @@ export function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => 
         show(true);
       }
       show(false);
+      read.current = typed;
     };
     const timer = setTimeout(() => void ask(), TYPING_MS);
     return () => {
       wanted = false;
       clearTimeout(timer);
     };
-  }, [app, typed, setLeft]);
+  }, [app, typed, setLeft, isConnected]);
   return found;
 }
