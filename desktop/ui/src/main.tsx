@@ -20,6 +20,7 @@ import './style/details-pages.css';
 import './style/graph.css';
 import './style/dialog.css';
 import './style/settings.css';
+import './style/schedule.css';
 import './style/welcome.css';
 import './style/mini.css';
 
