@@ -62,8 +62,6 @@ function environment() {
   return {
     // Keeps compiled code: programs start faster, without the TypeScript compiler in memory.
     NODE_COMPILE_CACHE: cache,
-    // Has glibc put large blocks into huge pages, which the kernel clears many times faster.
-    GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1',
     ...process.env,
     MILLRACE_NODE: nodePath(),
   };

@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- single|varnish|network|download|ui|shell|extension|popup|tls|decision|depot]`:
+ * `npm run bench [-- single|fill|varnish|network|download|ui|shell|extension|popup|tls|decision|depot]`:
  * Millrace against nginx with its slice module, before the same origin, for the same clients, and
  * against aria2c, on the same machine, in the same run. The ratios count: absolute figures say
  * little on a machine that does other work as well.
@@ -31,6 +31,10 @@
 
 import { nginxOrComplain } from '../fixtures/origins/nginx.ts';
 import { cacheTests } from './cache-tests.ts';
+import { fill } from './caches/fill.ts';
+import { network } from './caches/network.ts';
+import { single } from './caches/single.ts';
+import { varnish } from './caches/varnish.ts';
 import { clients } from './clients.ts';
 import { decision } from './decision.ts';
 import { deltas } from './deltas/deltas.ts';
@@ -43,18 +47,16 @@ import { fuzz } from './fuzz.ts';
 import { hostile } from './hostile.ts';
 import { Stage } from './measuring/stage.ts';
 import { memory } from './memory.ts';
-import { network } from './network.ts';
 import { popup } from './popup.ts';
 import { push } from './push.ts';
 import { shell } from './shell.ts';
-import { single } from './single.ts';
 import { soak } from './soak.ts';
 import { tls } from './tls.ts';
 import { ui } from './ui.ts';
-import { varnish } from './varnish.ts';
 
 const BENCHMARKS = new Map([
   ['single', { title: '1 edge against 1 nginx slice cache', measure: single }],
+  ['fill', { title: 'The first fill of a cache after a start, 1 edge and 1 nginx', measure: fill }],
   ['varnish', { title: '1 edge against 1 Varnish', measure: varnish }],
   [
     'network',

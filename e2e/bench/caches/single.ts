@@ -1,11 +1,11 @@
 /** One edge against one nginx with its slice module. */
 
-import { Nginx } from '../fixtures/origins/nginx.ts';
-import { EdgeProcess } from '../fixtures/programs/processes.ts';
-import { cached, contest, type Scenario } from './measuring/contest.ts';
-import type { Side } from './measuring/measure.ts';
-import type { Stage } from './measuring/stage.ts';
-import { table } from './measuring/table.ts';
+import { EdgeProcess } from '../../fixtures/programs/processes.ts';
+import { cached, contest, type Scenario } from '../measuring/contest.ts';
+import type { Side } from '../measuring/measure.ts';
+import { startSlice } from '../measuring/nginx-slice.ts';
+import type { Stage } from '../measuring/stage.ts';
+import { table } from '../measuring/table.ts';
 
 /** Size of both caches: slightly more than the file. Both are in steady state after one run. */
 const CACHE_BYTES = 640 * 1024 * 1024;
@@ -21,7 +21,7 @@ export const SCENARIOS: readonly Scenario[] = [
 /** Measures both caches. @returns the result as a Markdown table */
 export async function single(stage: Stage): Promise<string> {
   await using running = new AsyncDisposableStack();
-  const slice = await startSlice(stage);
+  const slice = await startSlice(stage, 'slice', CACHE_BYTES);
   running.defer(() => slice.stop());
   const edge = await EdgeProcess.start(
     ['--allow-origin', '127.0.0.1', '--cache-memory', String(CACHE_BYTES), '--log-level', 'warn'],
@@ -35,26 +35,4 @@ export async function single(stage: Stage): Promise<string> {
   };
   const theirs: Side = { pids: [slice.pid], entries: [`${slice.url}${stage.filePath}`] };
   return table(await contest(stage, ours, theirs, SCENARIOS), 'nginx slice');
-}
-
-function startSlice(stage: Stage): Promise<Nginx> {
-  return Nginx.start({
-    dir: stage.folder('slice'),
-    root: stage.folder('slice'),
-    http: `
-    proxy_cache_path ${stage.folder('slice-cache')} keys_zone=z:10m max_size=${CACHE_BYTES}
-      use_temp_path=off;
-    upstream origin { server 127.0.0.1:${stage.origin.port}; keepalive 32; }`,
-    server: `
-    location / {
-      slice 1m;
-      proxy_cache z;
-      proxy_cache_key $uri$is_args$args$slice_range;
-      proxy_set_header Range $slice_range;
-      proxy_http_version 1.1;
-      proxy_set_header Connection "";
-      proxy_cache_valid 200 206 1h;
-      proxy_pass http://origin;
-    }`,
-  });
 }

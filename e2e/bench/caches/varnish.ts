@@ -8,11 +8,11 @@ import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { EdgeProcess } from '../fixtures/programs/processes.ts';
-import { contest } from './measuring/contest.ts';
-import type { Side } from './measuring/measure.ts';
-import type { Stage } from './measuring/stage.ts';
-import { table } from './measuring/table.ts';
+import { EdgeProcess } from '../../fixtures/programs/processes.ts';
+import { contest } from '../measuring/contest.ts';
+import type { Side } from '../measuring/measure.ts';
+import type { Stage } from '../measuring/stage.ts';
+import { table } from '../measuring/table.ts';
 import { SCENARIOS } from './single.ts';
 
 /** Size of the cache: two files, so that a cold fetch need not wait for room. */

@@ -1,11 +1,11 @@
 /** Four edges as a network against four nginx slice caches behind a consistent-hash nginx. */
 
-import { Cluster } from '../fixtures/programs/cluster.ts';
-import { cached, contest, type Scenario } from './measuring/contest.ts';
-import type { Side } from './measuring/measure.ts';
-import { NginxNetwork } from './measuring/nginx-network.ts';
-import type { Stage } from './measuring/stage.ts';
-import { table } from './measuring/table.ts';
+import { Cluster } from '../../fixtures/programs/cluster.ts';
+import { cached, contest, type Scenario } from '../measuring/contest.ts';
+import type { Side } from '../measuring/measure.ts';
+import { NginxNetwork } from '../measuring/nginx-network.ts';
+import type { Stage } from '../measuring/stage.ts';
+import { table } from '../measuring/table.ts';
 
 const NODES = 4;
 /** Cache of each node: twice its share of the file, since no scheme spreads chunks evenly. */
