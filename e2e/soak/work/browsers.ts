@@ -91,15 +91,11 @@ async function startChromium(folder: string, extension: string, cli: DaemonCli):
   return {
     name: 'chromium',
     api: 'chrome',
-    click: async (url) => {
+    click: clicks(async (url) => {
       const page = await browser.context.newPage();
-      try {
-        await page.goto(url);
-        await page.click('#link');
-      } finally {
-        await page.close();
-      }
-    },
+      await page.goto(url);
+      return page;
+    }),
     set: (settings) => browser.set(settings),
     listed: () => browser.listed(),
     asExtension: (expression) => browser.asExtension(expression),
@@ -114,18 +110,31 @@ async function startFirefox(folder: string, extension: string, cli: DaemonCli): 
   return {
     name: 'firefox',
     api: 'browser',
-    click: async (url) => {
-      const page = await browser.open(url);
-      try {
-        await page.click('#link');
-      } finally {
-        await page.close();
-      }
-    },
+    click: clicks((url) => browser.open(url)),
     set: (settings) => browser.set(settings),
     listed: () => browser.listed(),
     asExtension: (expression) => browser.asExtension(expression),
     stop: () => browser.stop(),
+  };
+}
+
+/** What a click needs of a page, of either driver. */
+interface Clickable {
+  click(selector: string): Promise<unknown>;
+  close(): Promise<unknown>;
+}
+
+/**
+ * Returns a function that opens a page and clicks its link. The page stays open until the next click:
+ * a tab that is closed before the answer has begun takes its download along.
+ */
+function clicks(open: (url: string) => Promise<Clickable>): (url: string) => Promise<void> {
+  let last: Clickable | undefined;
+  return async (url) => {
+    await last?.close();
+    last = undefined;
+    last = await open(url);
+    await last.click('#link');
   };
 }
 
