@@ -11,7 +11,7 @@ import { temporaryFolder } from '../fixtures/programs/processes.ts';
 import { RATTLER } from '../fixtures/services/conda.ts';
 import * as downloads from '../fixtures/services/downloads.ts';
 import { HF_DOWNLOAD, HUGGING_FACE } from '../fixtures/services/hugging-face.ts';
-import { SKOPEO } from '../fixtures/services/images.ts';
+import { CONTAINERD, DOCKER, PODMAN, SKOPEO } from '../fixtures/services/images.ts';
 import { GRADLE, MAVEN } from '../fixtures/services/maven.ts';
 import * as npmClients from '../fixtures/services/npm-clients.ts';
 import * as managers from '../fixtures/services/package-managers.ts';
@@ -23,7 +23,7 @@ const CLIENTS: readonly ServiceClient[] = [
   ...Object.values(managers),
   ...Object.values(npmClients),
   ...Object.values(downloads),
-  ...[GRADLE, HF_DOWNLOAD, HUGGING_FACE, MAVEN, RATTLER, SKOPEO],
+  ...[GRADLE, HF_DOWNLOAD, HUGGING_FACE, MAVEN, RATTLER, SKOPEO, PODMAN, CONTAINERD, DOCKER],
 ].toSorted((a, b) => a.preset.localeCompare(b.preset) || a.name.localeCompare(b.name));
 
 const PASSES = ['cold', 'warm', 'down', 'down, stale'] as const;
