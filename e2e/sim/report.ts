@@ -1,5 +1,7 @@
 /** Reports of experiments: figures as JSON, and as Markdown for people. */
 
+import type { Bar, BarChart } from '../charts/chart.ts';
+
 export interface Table {
   readonly caption: string;
   readonly columns: readonly string[];
@@ -16,6 +18,8 @@ export interface Report {
   readonly title: string;
   readonly tables: readonly Table[];
   readonly plots?: readonly Plot[];
+  /** Figures of one unit that can be compared; only the JSON has them, for pictures. */
+  readonly charts?: readonly BarChart[];
   /** Facts that a reader needs to understand the figures. */
   readonly notes: readonly string[];
 }
@@ -48,6 +52,11 @@ export function markdown(report: Report, command: string): string {
 function cell(value: string | number): string {
   if (typeof value === 'string' || Number.isInteger(value)) return String(value);
   return value.toFixed(Math.abs(value) < 0.1 ? 3 : 2);
+}
+
+/** Returns the middle value with the range of all, as bars have them. */
+export function spread(values: readonly number[]): Bar {
+  return { value: quantile(values, 0.5), low: Math.min(...values), high: Math.max(...values) };
 }
 
 /** Returns the value below which a share of the values lie; 0 for an empty list. */
