@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { buildProgram } from '../desktop/cli/program.ts';
@@ -31,14 +32,16 @@ test('every test, benchmark and experiment that a document names exists', () => 
       .filter((file) => /\.test\.tsx?$/.test(file) && !file.includes('node_modules'))
       .map((file) => `${part}/${file}`),
   );
+  const benches = readdirSync(documentUrl('e2e/bench'), { recursive: true, encoding: 'utf8' }).map(
+    (path) => basename(path),
+  );
   const there: Record<string, (name: string) => boolean> = {
     e2e: (name) => specs.some((file) => file.startsWith(name)),
     unit: (name) => tests.some((file) => new RegExp(name).test(file)),
     sim: (name) => within('e2e/sim/experiments').includes(`${name}.ts`),
     // One file may hold several experiments, whose names begin with the file's name.
     lab: (name) => within('e2e/lab/experiments').some((file) => name.startsWith(file.slice(0, -3))),
-    bench: (name) =>
-      ['', '/depots', '/deltas'].some((room) => within(`e2e/bench${room}`).includes(`${name}.ts`)),
+    bench: (name) => benches.includes(`${name}.ts`),
   };
   const missing: string[] = [];
   let found = 0;

@@ -145,8 +145,9 @@ function digitsOf(values: readonly number[]): number {
 
 /** Rounds to some digits, but never a value to zero that is not zero. */
 function rounded(value: number, digits: number): string {
+  if (value === 0) return '0';
   const text = value.toFixed(digits);
-  return value !== 0 && Number(text) === 0 ? String(Number(value.toPrecision(1))) : text;
+  return Number(text) === 0 ? String(Number(value.toPrecision(1))) : text;
 }
 
 const ends = ({ value, low, high }: Bar): number[] => [value, low, high].filter(isNumber);

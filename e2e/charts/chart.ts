@@ -14,9 +14,9 @@ export interface BarChart {
   readonly title: string;
   /** Unit of all values, such as `GB/s`. */
   readonly unit: string;
-  /** Which values are the good ones. */
+  /** Whether large or small values are good. */
   readonly better: 'more' | 'less';
-  /** What the whiskers span, such as `least and most of 5 runs`; undefined: there are none. */
+  /** Span of the whiskers, such as `least and most of 5 runs`; undefined: there are none. */
   readonly range?: string | undefined;
   /** Names of the series, in the order of each group's bars. */
   readonly series: readonly string[];

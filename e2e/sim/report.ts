@@ -1,6 +1,6 @@
 /** Reports of experiments: figures as JSON, and as Markdown for people. */
 
-import type { Bar, BarChart } from '../charts/chart.ts';
+import type { BarChart } from '../charts/chart.ts';
 
 export interface Table {
   readonly caption: string;
@@ -52,11 +52,6 @@ export function markdown(report: Report, command: string): string {
 function cell(value: string | number): string {
   if (typeof value === 'string' || Number.isInteger(value)) return String(value);
   return value.toFixed(Math.abs(value) < 0.1 ? 3 : 2);
-}
-
-/** Returns the middle value with the range of all, as bars have them. */
-export function spread(values: readonly number[]): Bar {
-  return { value: quantile(values, 0.5), low: Math.min(...values), high: Math.max(...values) };
 }
 
 /** Returns the value below which a share of the values lie; 0 for an empty list. */

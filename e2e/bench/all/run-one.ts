@@ -68,8 +68,11 @@ export async function runOne(
     process.stderr.write(text);
     log = (log + text).slice(-MOST_LOG);
   });
-  const timeout = AbortSignal.timeout(limit * MINUTE_MS);
-  const code = await ended(child, AbortSignal.any([stop, timeout]));
+  const timeout = AbortSignal.timeout(Math.ceil(limit * MINUTE_MS));
+  const code = await ended(child, AbortSignal.any([stop, timeout])).catch((error: Error) => {
+    log += `It could not be started: ${error.message}\n`;
+    return null;
+  });
   await guard?.end();
   return {
     measurement,

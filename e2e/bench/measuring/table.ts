@@ -1,6 +1,7 @@
 /** Formats results for people: our figures beside the other side's, and the ratio. */
 
-import type { Bar, BarChart } from '../../charts/chart.ts';
+import type { BarChart } from '../../charts/chart.ts';
+import { ranged, type Spread } from '../../charts/spread.ts';
 import type { Sample } from './measure.ts';
 
 /** Figures of several runs: the medians, and the range of each. */
@@ -22,7 +23,8 @@ export interface Row {
 export interface Result {
   /** Tables in Markdown. */
   readonly text: string;
-  readonly rows: readonly Row[];
+  /** All figures, for programs. */
+  readonly rows: readonly unknown[];
   readonly charts: readonly BarChart[];
 }
 
@@ -83,25 +85,19 @@ export function contestResult(rows: readonly Row[], theirName: string, title: st
       series: ['Millrace', theirName],
       groups: rows.map(({ name, ours, theirs }) => ({
         name,
-        bars: [bar(ours, figure), bar(theirs, figure)],
+        bars: [spreadOf(ours, figure), spreadOf(theirs, figure)],
       })),
     }),
   );
   return { text: table(rows, theirName), rows, charts };
 }
 
-function bar({ low, high, ...middle }: Summary, figure: keyof Sample): Bar {
+function spreadOf({ low, high, ...middle }: Summary, figure: keyof Sample): Spread {
   return { value: middle[figure], low: low[figure], high: high[figure] };
 }
 
 function compared(ours: Summary, theirs: Summary, figure: keyof Sample): string[] {
   // Zero has no ratio: a hit costs the origin no bytes.
   const ratio = theirs[figure] === 0 ? '' : `${(ours[figure] / theirs[figure]).toFixed(2)}x`;
-  return [ranged(ours, figure), ranged(theirs, figure), ratio];
-}
-
-/** Writes a median with its range, which is left out where all runs round to the same. */
-function ranged({ low, high, ...middle }: Summary, figure: keyof Sample): string {
-  const [value, least, most] = [middle, low, high].map((one) => one[figure].toFixed(2));
-  return least === most ? `${value}` : `${value} (${least} to ${most})`;
+  return [ours, theirs].map((side) => ranged(spreadOf(side, figure), 2)).concat(ratio);
 }
