@@ -129,8 +129,11 @@ async function main(args: readonly string[]): Promise<number> {
   }
   if (!nginxOrComplain('nothing to compare with')) return 1;
   const stage = await Stage.set();
-  // Measurements end with their programs, which the signal reaches as well: nothing waits for them.
-  const end = () => void stage.clear().finally(() => process.exit(STOPPED));
+  let isStopped = false;
+  const end = () => {
+    isStopped = true;
+    void stage.clear().finally(() => process.exit(STOPPED));
+  };
   for (const signal of SIGNALS) process.on(signal, end);
   try {
     for (const [name, { title, measure }] of BENCHMARKS) {
@@ -143,6 +146,10 @@ async function main(args: readonly string[]): Promise<number> {
         await write(out, name, `${title}:\n\n${text}\n`, { title, ...figures });
     }
     return 0;
+  } catch (error) {
+    // The signal reaches the measured programs as well, and measurements fail without them.
+    if (!isStopped) throw error;
+    return STOPPED;
   } finally {
     for (const signal of SIGNALS) process.off(signal, end);
     await stage.clear();
