@@ -10,11 +10,14 @@ import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
+import type { BarChart } from '../charts/chart.ts';
+import { ranged, spread } from '../charts/spread.ts';
 import { makeCertificate } from '../fixtures/origins/certificate.ts';
 import { contentOf } from '../fixtures/origins/content.ts';
 import { Nginx } from '../fixtures/origins/nginx.ts';
 import { type ProgramRun, runProgram } from './measuring/program-run.ts';
 import type { Stage } from './measuring/stage.ts';
+import type { Result } from './measuring/table.ts';
 
 const CLI = fileURLToPath(new URL('../../desktop/cli/main.ts', import.meta.url));
 const FILE_NAME = 'file.bin';
@@ -39,8 +42,8 @@ const theirs: Program = (url, dir, certificate) =>
     ...[`--ca-certificate=${certificate}`, url],
   ]);
 
-/** Measures both programs. @returns the result as a Markdown table */
-export async function download(stage: Stage): Promise<string> {
+/** Measures both programs. @returns tables and pictures, or the reason for their absence */
+export async function download(stage: Stage): Promise<string | Result> {
   if (spawnSync('aria2c', ['--version']).status !== 0) {
     return 'NOT MEASURED: aria2c is not installed, there is nothing to compare with.';
   }
@@ -51,24 +54,40 @@ export async function download(stage: Stage): Promise<string> {
   const certificates = stage.folder('download-certificate');
   await mkdir(certificates);
   const pair = makeCertificate(certificates, 'download');
-  const tables: string[] = [];
+  const rows: Compared[] = [];
   for (const tls of [undefined, pair]) {
     const nginx = await Nginx.start({ dir: stage.folder('download-origin'), root, tls });
     running.defer(() => nginx.stop());
     const url = `${nginx.url}/${FILE_NAME}`;
-    tables.push(await compared(stage, digest, url, pair.cert));
+    const runs = await compared(stage, digest, url, pair.cert);
+    rows.push({ name: tls === undefined ? 'without TLS' : 'with TLS', runs });
     await nginx.stop();
   }
-  return tables.join('\n\nWith TLS:\n\n');
+  return {
+    text: rows.map(({ runs }) => report(runs)).join('\n\nWith TLS:\n\n'),
+    rows,
+    charts: FIGURES.map((figure) => chart(rows, figure)),
+  };
 }
 
-/** Compares both programs at one server. @returns the result as a Markdown table */
+/** One run of each program. */
+interface Pair {
+  readonly ours: ProgramRun;
+  readonly theirs: ProgramRun;
+}
+
+interface Compared {
+  readonly name: string;
+  readonly runs: readonly Pair[];
+}
+
+/** Compares both programs at one server. @returns all runs */
 async function compared(
   stage: Stage,
   digest: string,
   url: string,
   certificate: string,
-): Promise<string> {
+): Promise<Pair[]> {
   const once = async (program: Program) => {
     const dir = stage.folder('download-here');
     await mkdir(dir);
@@ -83,17 +102,14 @@ async function compared(
     if ((await digestOf(path)) !== digest) throw new Error('the file is not what was sent');
     await remove();
   }
-  const runs: { readonly ours: ProgramRun; readonly theirs: ProgramRun }[] = [];
+  const runs: Pair[] = [];
   while (runs.length < MAX_RUNS) {
     if (runs.length >= MIN_RUNS && performance.now() - startedAt > BUDGET_MS) break;
     const [mine, other] = [await inTurn(once, ours), await inTurn(once, theirs)];
     runs.push({ ours: mine, theirs: other });
     process.stderr.write(`download: run ${runs.length}\n`);
   }
-  return report(
-    runs.map((run) => run.ours),
-    runs.map((run) => run.theirs),
-  );
+  return runs;
 }
 
 async function inTurn(
@@ -105,46 +121,65 @@ async function inTurn(
   return run;
 }
 
-function report(mine: readonly ProgramRun[], other: readonly ProgramRun[]): string {
-  const row = (
-    name: string,
-    of: (run: ProgramRun) => number,
-    digits: number,
-    goal: (ours: number, ratio: number) => readonly [boolean, string],
-  ) => {
-    const [a, b] = [median(mine.map(of)), median(other.map(of))];
-    const [met, text] = goal(a, a / b);
-    const cells = [name, a.toFixed(digits), b.toFixed(digits), `${(a / b).toFixed(2)}x`];
+interface Figure {
+  readonly name: string;
+  readonly digits: number;
+  readonly better: 'more' | 'less';
+  readonly of: (run: ProgramRun) => number;
+  /** Judges our median and its ratio to theirs. @returns the verdict, and the goal in words */
+  readonly goal: (ours: number, ratio: number) => readonly [boolean, string];
+}
+
+const FIGURES: readonly Figure[] = [
+  {
+    ...{ name: 'MB/s', digits: 0, better: 'more' },
+    of: (run) => FILE_BYTES / 1e6 / run.seconds,
+    goal: (_, ratio) => [ratio >= 1, 'at least 1.00x'],
+  },
+  {
+    ...{ name: 'CPU-s', digits: 2, better: 'less' },
+    of: (run) => run.cpuSeconds,
+    goal: (_, ratio) => [ratio <= 1.3, 'at most 1.30x'],
+  },
+  {
+    ...{ name: 'resident MB', digits: 0, better: 'less' },
+    of: (run) => run.peakBytes / 1e6,
+    goal: (ours) => [ours <= 120, 'at most 120'],
+  },
+];
+
+function report(runs: readonly Pair[]): string {
+  const row = ({ name, digits, of, goal }: Figure) => {
+    const [a, b] = [
+      spread(runs.map((run) => of(run.ours))),
+      spread(runs.map((run) => of(run.theirs))),
+    ];
+    const ratio = a.value / b.value;
+    const [met, text] = goal(a.value, ratio);
+    const cells = [name, ranged(a, digits), ranged(b, digits), `${ratio.toFixed(2)}x`];
     return `| ${[...cells, text, met ? 'met' : 'MISSED'].join(' | ')} |`;
   };
   return [
-    `Medians of ${mine.length} runs each, in turn.`,
+    `Medians of ${runs.length} runs each, in turn, with their ranges.`,
     '',
     '| | Millrace | aria2c -x16 -s16 | ratio | goal | |',
     '|---|---|---|---|---|---|',
-    row(
-      'MB/s',
-      (run) => FILE_BYTES / 1e6 / run.seconds,
-      0,
-      (_, r) => [r >= 1, 'at least 1.00x'],
-    ),
-    row(
-      'CPU-s',
-      (run) => run.cpuSeconds,
-      2,
-      (_, r) => [r <= 1.3, 'at most 1.30x'],
-    ),
-    row(
-      'resident MB',
-      (run) => run.peakBytes / 1e6,
-      0,
-      (o) => [o <= 120, 'at most 120'],
-    ),
+    ...FIGURES.map(row),
   ].join('\n');
 }
 
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1] as number;
+function chart(rows: readonly Compared[], { name, better, of }: Figure): BarChart {
+  return {
+    title: '1 GiB from nginx over loopback, into memory',
+    unit: name,
+    better,
+    range: `least and most of ${rows.map(({ runs }) => runs.length).join(' and ')} runs`,
+    series: ['millrace get', 'aria2c -x16 -s16'],
+    groups: rows.map(({ name: way, runs }) => ({
+      name: way,
+      bars: [spread(runs.map((run) => of(run.ours))), spread(runs.map((run) => of(run.theirs)))],
+    })),
+  };
 }
 
 /** Writes the file. @returns its SHA-256, hexadecimal */

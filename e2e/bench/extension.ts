@@ -9,10 +9,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
+import type { BarChart } from '../charts/chart.ts';
+import { ranged, type Spread, spread } from '../charts/spread.ts';
 import { buildEngineExtension, Taker } from '../fixtures/pages/engine-extension.ts';
 import { ExtensionBrowser } from '../fixtures/pages/extension.ts';
 import { until } from '../fixtures/until.ts';
 import type { Stage } from './measuring/stage.ts';
+import type { Result } from './measuring/table.ts';
 
 const ROUNDS = 3;
 
@@ -21,7 +24,7 @@ interface Figures {
   readonly cpuPerGb: number;
 }
 
-export async function extension(stage: Stage): Promise<string> {
+export async function extension(stage: Stage): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
   const browser = await ExtensionBrowser.start({ extension: await buildEngineExtension(folder) });
   const engine: Figures[] = [];
@@ -35,12 +38,36 @@ export async function extension(stage: Stage): Promise<string> {
     await browser.stop();
     await rm(folder, { recursive: true, force: true });
   }
-  return [
-    '| | MB/s | CPU-s/GB |',
-    '|---|---|---|',
-    row('engine in the extension, saving included', engine),
-    row("Chromium's own download", own),
-  ].join('\n');
+  // The first round only warms up.
+  const rows: Measured[] = [
+    { name: 'engine in the extension, saving included', rounds: engine.slice(1) },
+    { name: "Chromium's own download", rounds: own.slice(1) },
+  ];
+  return {
+    text: ['| | MB/s | CPU-s/GB |', '|---|---|---|', ...rows.map(row)].join('\n'),
+    rows,
+    charts: [chart(rows, 'megabytesPerSecond'), chart(rows, 'cpuPerGb')],
+  };
+}
+
+interface Measured {
+  readonly name: string;
+  readonly rounds: readonly Figures[];
+}
+
+const spreadOf = ({ rounds }: Measured, figure: keyof Figures): Spread =>
+  spread(rounds.map((round) => round[figure]));
+
+function chart(rows: readonly Measured[], figure: keyof Figures): BarChart {
+  const isSpeed = figure === 'megabytesPerSecond';
+  return {
+    title: 'A download by the extension and by the browser itself',
+    unit: isSpeed ? 'MB/s' : "CPU-s/GB, all of the browser's processes",
+    better: isSpeed ? 'more' : 'less',
+    range: `least and most of ${ROUNDS} rounds`,
+    series: rows.map(({ name }) => name),
+    groups: [{ name: 'one file', bars: rows.map((one) => spreadOf(one, figure)) }],
+  };
 }
 
 type Download = (browser: ExtensionBrowser, url: string, bytes: number) => Promise<void>;
@@ -83,9 +110,8 @@ async function cpuSeconds({ context }: ExtensionBrowser): Promise<number> {
   return processInfo.reduce((sum, { cpuTime }) => sum + cpuTime, 0);
 }
 
-/** Writes the medians as a row; the first round only warms up. */
-function row(name: string, [, ...rounds]: readonly Figures[]): string {
-  const median = (figure: keyof Figures) =>
-    rounds.map((round) => round[figure]).sort((a, b) => a - b)[rounds.length >> 1] as number;
-  return `| ${name} | ${median('megabytesPerSecond').toFixed(0)} | ${median('cpuPerGb').toFixed(2)} |`;
+/** Writes the medians, with their ranges, as a row. */
+function row(one: Measured): string {
+  const [speed, cpu] = [spreadOf(one, 'megabytesPerSecond'), spreadOf(one, 'cpuPerGb')];
+  return `| ${one.name} | ${ranged(speed, 0)} | ${ranged(cpu, 2)} |`;
 }

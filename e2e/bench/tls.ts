@@ -5,10 +5,13 @@
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import type { BarChart } from '../charts/chart.ts';
+import { ranged, type Spread, spread } from '../charts/spread.ts';
 import { makeCertificate } from '../fixtures/origins/certificate.ts';
 import { EdgeProcess } from '../fixtures/programs/processes.ts';
 import { cpuSeconds } from './measuring/measure.ts';
 import type { Stage } from './measuring/stage.ts';
+import type { Result } from './measuring/table.ts';
 
 const CACHE_BYTES = 640 * 1024 * 1024;
 const RUNS = 5;
@@ -27,6 +30,9 @@ interface Way {
   readonly url: string;
 }
 
+/** The ways in the order of columns. */
+const WAYS = ['plain', 'tls', 'h2'] as const;
+
 interface Figures {
   /** GB (10^9 bytes) per second. */
   readonly throughput: number;
@@ -34,8 +40,8 @@ interface Figures {
   readonly cpuPerGb: number;
 }
 
-/** Measures all three. @returns the result as a Markdown table */
-export async function tls(stage: Stage): Promise<string> {
+/** Measures all three. @returns table and pictures */
+export async function tls(stage: Stage): Promise<Result> {
   const { cert, key } = makeCertificate(stage.root, 'bench');
   await using running = new AsyncDisposableStack();
   const edge = await EdgeProcess.start(
@@ -55,7 +61,7 @@ export async function tls(stage: Stage): Promise<string> {
     { name: 'h2', options: windows, url: edge.secureUrl + path },
   ];
   for (const way of ways) await measured(edge, stage, way, LOADS[0]);
-  const rows: string[] = [];
+  const rows: Measured[] = [];
   for (const load of LOADS) {
     const samples = new Map<string, Figures[]>(ways.map(({ name }) => [name, []]));
     for (let run = 0; run < RUNS; run++) {
@@ -64,13 +70,38 @@ export async function tls(stage: Stage): Promise<string> {
       }
       process.stderr.write(`${load.name}: run ${run + 1} of ${RUNS}\n`);
     }
-    rows.push(row(load.name, samples));
+    rows.push({ name: load.name, samples: Object.fromEntries(samples) });
   }
-  return [
+  const text = [
     '| | plain GB/s | TLS GB/s | h2 GB/s | h2 to TLS | plain CPU-s/GB | TLS CPU-s/GB | h2 CPU-s/GB | h2 to TLS |',
     `|---|${'---|'.repeat(8)}`,
-    ...rows,
+    ...rows.map(row),
   ].join('\n');
+  return { text, rows, charts: [chart(rows, 'throughput'), chart(rows, 'cpuPerGb')] };
+}
+
+/** All samples of one load, by way. */
+interface Measured {
+  readonly name: string;
+  readonly samples: Readonly<Record<string, readonly Figures[]>>;
+}
+
+const spreadOf = ({ samples }: Measured, way: Way['name'], figure: keyof Figures): Spread =>
+  spread((samples[way] ?? []).map((sample) => sample[figure]));
+
+function chart(rows: readonly Measured[], figure: keyof Figures): BarChart {
+  const isSpeed = figure === 'throughput';
+  return {
+    title: 'One edge without TLS, with TLS, and with HTTP/2',
+    unit: isSpeed ? 'GB/s' : "CPU-s/GB, the edge's",
+    better: isSpeed ? 'more' : 'less',
+    range: `least and most of ${RUNS} runs`,
+    series: ['plain', 'TLS', 'HTTP/2'],
+    groups: rows.map((one) => ({
+      name: one.name,
+      bars: WAYS.map((way) => spreadOf(one, way, figure)),
+    })),
+  };
 }
 
 async function measured(
@@ -92,19 +123,11 @@ async function measured(
   return { throughput: gigabytes / seconds, cpuPerGb: cpu / gigabytes };
 }
 
-function row(name: string, samples: ReadonlyMap<string, readonly Figures[]>): string {
-  const middle = (way: string, figure: keyof Figures) =>
-    (samples.get(way) ?? []).map((s) => s[figure]).sort((a, b) => a - b)[RUNS >> 1] as number;
+function row(one: Measured): string {
   const cells = (['throughput', 'cpuPerGb'] as const).flatMap((figure) => {
-    const [plain, secure, h2] = ['plain', 'tls', 'h2'].map((way) => middle(way, figure)) as [
-      number,
-      number,
-      number,
-    ];
-    return [
-      ...[plain, secure, h2].map((value) => value.toFixed(2)),
-      `${(h2 / secure).toFixed(2)}x`,
-    ];
+    const all = WAYS.map((way) => spreadOf(one, way, figure));
+    const [, secure, h2] = all.map(({ value }) => value) as [number, number, number];
+    return [...all.map((way) => ranged(way, 2)), `${(h2 / secure).toFixed(2)}x`];
   });
-  return `| ${name} | ${cells.join(' | ')} |`;
+  return `| ${one.name} | ${cells.join(' | ')} |`;
 }

@@ -1,5 +1,7 @@
 /** Reports of experiments: figures as JSON, and as Markdown for people. */
 
+import type { BarChart } from '../charts/chart.ts';
+
 export interface Table {
   readonly caption: string;
   readonly columns: readonly string[];
@@ -16,6 +18,8 @@ export interface Report {
   readonly title: string;
   readonly tables: readonly Table[];
   readonly plots?: readonly Plot[];
+  /** Figures of one unit that can be compared; only the JSON has them, for pictures. */
+  readonly charts?: readonly BarChart[];
   /** Facts that a reader needs to understand the figures. */
   readonly notes: readonly string[];
 }

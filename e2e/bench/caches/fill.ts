@@ -10,7 +10,7 @@ import { EdgeProcess } from '../../fixtures/programs/processes.ts';
 import { type Sample, type Side, sample } from '../measuring/measure.ts';
 import { startSlice } from '../measuring/nginx-slice.ts';
 import type { Stage } from '../measuring/stage.ts';
-import { median, type Row, table } from '../measuring/table.ts';
+import { contestResult, median, type Result, type Row } from '../measuring/table.ts';
 
 const STARTS = 5;
 /** Fills of 512 MiB, one after the other. */
@@ -23,8 +23,8 @@ interface Started {
   stop(): Promise<unknown>;
 }
 
-/** Measures the first fill after each start. @returns the result as a Markdown table */
-export async function fill(stage: Stage): Promise<string> {
+/** Measures the first fill after each start. @returns tables and pictures */
+export async function fill(stage: Stage): Promise<Result> {
   const rows: Row[] = [];
   for (const clients of [1, 8]) {
     const samples: { ours: Sample[]; theirs: Sample[] } = { ours: [], theirs: [] };
@@ -36,7 +36,7 @@ export async function fill(stage: Stage): Promise<string> {
     const name = `first 2 GiB after a start, ${clients} client${clients === 1 ? '' : 's'}`;
     rows.push({ name, ours: median(samples.ours), theirs: median(samples.theirs) });
   }
-  return table(rows, 'nginx slice');
+  return contestResult(rows, 'nginx slice', 'The first fill after a start');
 }
 
 /** Fetches all files once from a program that was just started, and ends it. */

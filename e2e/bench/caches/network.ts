@@ -5,7 +5,7 @@ import { cached, contest, type Scenario } from '../measuring/contest.ts';
 import type { Side } from '../measuring/measure.ts';
 import { NginxNetwork } from '../measuring/nginx-network.ts';
 import type { Stage } from '../measuring/stage.ts';
-import { table } from '../measuring/table.ts';
+import { contestResult, type Result } from '../measuring/table.ts';
 
 const NODES = 4;
 /** Cache of each node: twice its share of the file, since no scheme spreads chunks evenly. */
@@ -16,8 +16,8 @@ const SCENARIOS: readonly Scenario[] = [
   { name: 'cold, 8 clients', clients: 8, times: 1, query: (run) => `?network=${run}` },
 ];
 
-/** Measures both networks. @returns the result as a Markdown table */
-export async function network(stage: Stage): Promise<string> {
+/** Measures both networks. @returns tables and pictures */
+export async function network(stage: Stage): Promise<Result> {
   await using running = new AsyncDisposableStack();
   const nginx = await NginxNetwork.start(stage, NODES, CACHE_BYTES);
   running.defer(() => nginx.stop());
@@ -41,5 +41,9 @@ export async function network(stage: Stage): Promise<string> {
     entries: cluster.nodes.map(({ edge }) => edge.prefixed(file)),
   };
   const theirs: Side = { pids: nginx.pids, entries: [`${nginx.url}${stage.filePath}`] };
-  return table(await contest(stage, ours, theirs, SCENARIOS), 'nginx network');
+  return contestResult(
+    await contest(stage, ours, theirs, SCENARIOS),
+    'nginx network',
+    'Four edges and four nginx caches',
+  );
 }

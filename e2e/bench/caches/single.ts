@@ -5,7 +5,7 @@ import { cached, contest, type Scenario } from '../measuring/contest.ts';
 import type { Side } from '../measuring/measure.ts';
 import { startSlice } from '../measuring/nginx-slice.ts';
 import type { Stage } from '../measuring/stage.ts';
-import { table } from '../measuring/table.ts';
+import { contestResult, type Result } from '../measuring/table.ts';
 
 /** Size of both caches: slightly more than the file. Both are in steady state after one run. */
 const CACHE_BYTES = 640 * 1024 * 1024;
@@ -18,8 +18,8 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: 'cold, 8 clients', clients: 8, times: 1, query: (run) => `?crowd=${run}` },
 ];
 
-/** Measures both caches. @returns the result as a Markdown table */
-export async function single(stage: Stage): Promise<string> {
+/** Measures both caches. @returns tables and pictures */
+export async function single(stage: Stage): Promise<Result> {
   await using running = new AsyncDisposableStack();
   const slice = await startSlice(stage, 'slice', CACHE_BYTES);
   running.defer(() => slice.stop());
@@ -34,5 +34,9 @@ export async function single(stage: Stage): Promise<string> {
     entries: [edge.prefixed(`${stage.origin.url}${stage.filePath}`)],
   };
   const theirs: Side = { pids: [slice.pid], entries: [`${slice.url}${stage.filePath}`] };
-  return table(await contest(stage, ours, theirs, SCENARIOS), 'nginx slice');
+  return contestResult(
+    await contest(stage, ours, theirs, SCENARIOS),
+    'nginx slice',
+    'One edge and one nginx with its slice module',
+  );
 }

@@ -12,7 +12,7 @@ import { EdgeProcess } from '../../fixtures/programs/processes.ts';
 import { contest } from '../measuring/contest.ts';
 import type { Side } from '../measuring/measure.ts';
 import type { Stage } from '../measuring/stage.ts';
-import { table } from '../measuring/table.ts';
+import { contestResult, type Result } from '../measuring/table.ts';
 import { SCENARIOS } from './single.ts';
 
 /** Size of the cache: two files, so that a cold fetch need not wait for room. */
@@ -22,7 +22,7 @@ const START_DEADLINE_MS = 20_000;
 const LOOK_EVERY_MS = 50;
 
 /** Measures both caches. @returns the result as a Markdown table, or the reason for its absence */
-export async function varnish(stage: Stage): Promise<string> {
+export async function varnish(stage: Stage): Promise<Result | string> {
   if (spawnSync('varnishd', ['-V']).status !== 0) {
     return 'NOT MEASURED: varnishd is not installed (Debian: varnish)';
   }
@@ -42,7 +42,11 @@ export async function varnish(stage: Stage): Promise<string> {
     entries: [edge.prefixed(`${stage.origin.url}${stage.filePath}`)],
   };
   const theirs: Side = { pids: [other.pid], entries: [`${other.url}${stage.filePath}`] };
-  return table(await contest(stage, ours, theirs, SCENARIOS), 'Varnish');
+  return contestResult(
+    await contest(stage, ours, theirs, SCENARIOS),
+    'Varnish',
+    'One edge and one Varnish',
+  );
 }
 
 /** A Varnish on a port of its own choice. */

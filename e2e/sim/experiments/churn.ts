@@ -1,6 +1,7 @@
 /** Nodes come, leave and fail while clients download. */
 
 import { rank } from '@millrace/shared/cdn/routing/hrw';
+import type { Bar } from '../../charts/chart.ts';
 import { CROWD_COLUMNS, crowd, crowdRow, neighbours } from '../crowd.ts';
 import { SimHeartbeats } from '../heartbeats.ts';
 import type { Settings } from '../main.ts';
@@ -19,7 +20,10 @@ const SEEDS = 8;
 
 export async function churn({ seed, nodes = 150, chunks = 96 }: Settings): Promise<Report> {
   const rows: (string | number)[][] = [];
+  const groups: { name: string; bars: Bar[] }[] = [];
   for (const everyMs of CHANGES_MS) {
+    const name = everyMs === undefined ? 'none' : `every ${everyMs / 1000} s`;
+    const bars: Bar[] = [];
     for (const aware of [false, true]) {
       const world = build({ seed, nodes, chunks });
       for (const node of world.nodes) if (world.sim.random() < DOWN_SHARE) node.state = 'gone';
@@ -38,18 +42,29 @@ export async function churn({ seed, nodes = 150, chunks = 96 }: Settings): Promi
       over = true;
       const moved = owners(world).filter((name, i) => name !== before[i]).length / before.length;
       const resumes = clients.reduce((sum, client) => sum + client.resumes, 0);
-      const name = everyMs === undefined ? 'none' : `every ${everyMs / 1000} s`;
+      const failed = clients.filter(({ state }) => state !== 'complete').length;
+      bars.push({ value: (100 * failed) / clients.length });
       rows.push([
         ...[name, aware ? 'continues elsewhere' : 'plain', ...crowdRow(world, clients)],
         ...[changes.made, percent(moved), resumes, world.figures.peerFailures],
       ]);
     }
+    groups.push({ name: everyMs === undefined ? 'no changes' : `a change ${name}`, bars });
   }
   const own = ['changes', 'moved chunks', 'went elsewhere', 'peer failures'];
   return {
     title: `Churn among ${nodes} nodes, a fifth of them down at first`,
     tables: [
       { caption: 'By rate', columns: ['changes', 'client', ...CROWD_COLUMNS, ...own], rows },
+    ],
+    charts: [
+      {
+        title: `Downloads that fail while ${nodes} nodes come, leave and fail`,
+        unit: '% of the downloads (simulated)',
+        better: 'less',
+        series: ['plain client', 'client that continues elsewhere'],
+        groups,
+      },
     ],
     notes: [
       `One client per node that is up, starting within ${SPREAD_MS / 1000} s. A change: a node that is down comes with an empty cache, or one that is up crashes, freezes or leaves, all equally often.`,

@@ -1,5 +1,6 @@
 /** Copies of the file that the origin sends, by differences between views and by re-forwarding. */
 
+import type { Bar, BarChart } from '../../charts/chart.ts';
 import { CROWD_COLUMNS, crowd, crowdRow } from '../crowd.ts';
 import type { Settings } from '../main.ts';
 import { blindWorld, type NetworkOptions } from '../network.ts';
@@ -30,32 +31,61 @@ export async function copies({ seed, nodes = 400, chunks = 96 }: Settings): Prom
     'Paper: 7.0 to 9.0 copies, 4 to 11 by chunk (NSDI table 2, 6.2); 3-15% of chunks take an extra hop, under 1% more than one (5.3).',
     'In the first three tables all nodes ask at the same moment and nothing is stored, the worst case for nodes with different views. "Blind": share of the others that a node cannot reach.',
   ];
+  const views = [
+    byView(
+      { ...walked, farHop: false },
+      'near',
+      'Peers as the papers choose them',
+      'peers as the papers choose them',
+    ),
+    byView(
+      { seed, nodes, chunks },
+      'near',
+      'The same, and the best node of a region asks the best of all',
+      'the best node of a region asks the best of all',
+    ),
+    byView(walked, 'all', 'Every node that can be reached is a peer', 'every node is a peer'),
+  ];
   return {
     title: `Origin copies with ${nodes} nodes`,
-    tables: [
-      byView({ ...walked, farHop: false }, 'near', 'Peers as the papers choose them'),
-      byView(
-        { seed, nodes, chunks },
-        'near',
-        'The same, and the best node of a region asks the best of all',
-      ),
-      byView(walked, 'all', 'Every node that can be reached is a peer'),
-      await inTime({ seed, nodes, chunks }),
-    ],
+    tables: [...views.map(({ table }) => table), await inTime({ seed, nodes, chunks })],
+    charts: views.map(({ chart }) => chart),
     notes,
   };
 }
 
-function byView(options: NetworkOptions, choice: Choice, caption: string): Table {
+interface View {
+  readonly table: Table;
+  readonly chart: BarChart;
+}
+
+/** Walks all kinds of re-forwarding. @param title what the picture says of these views */
+function byView(options: NetworkOptions, choice: Choice, caption: string, title: string): View {
   const rows: (string | number)[][] = [];
+  const groups: { name: string; bars: Bar[] }[] = [];
   for (const blind of BLIND) {
     const world = blindWorld(options, choice, blind);
+    const bars: Bar[] = [];
     for (const { name, maxHops } of REACHES) {
       world.o = { ...world.o, maxHops };
-      rows.push([percent(blind), name, ...walkedRow(walk(world))]);
+      const walked = walk(world);
+      rows.push([percent(blind), name, ...walkedRow(walked)]);
+      bars.push({ value: walked.copies, low: walked.fewest, high: walked.most });
     }
+    groups.push({ name: `${Math.round(100 * blind)}% blind`, bars });
   }
-  return { caption, columns: ['blind', 're-forwarding', ...WALKED_COLUMNS], rows };
+  const chart: BarChart = {
+    title: `Copies that the origin sends: ${title}`,
+    unit: `copies of a chunk that the origin sends to ${options.nodes} nodes, each blind to a share of the others (simulated)`,
+    better: 'less',
+    range: 'fewest and most of any chunk',
+    series: REACHES.map(({ name }) => name),
+    groups,
+  };
+  return {
+    table: { caption, columns: ['blind', 're-forwarding', ...WALKED_COLUMNS], rows },
+    chart,
+  };
 }
 
 const WALKED_COLUMNS = ['copies', 'fewest', 'most', '0 or 1 hop', '2 hops', '3 hops', 'more'];

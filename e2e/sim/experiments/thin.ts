@@ -6,6 +6,8 @@
 import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
 import { formatBytes } from '@millrace/shared/base/units';
 import { MAX_HOPS } from '@millrace/shared/cdn/routing/route';
+import type { Bar, BarChart } from '../../charts/chart.ts';
+import { spread } from '../../charts/spread.ts';
 import { SimClient } from '../client.ts';
 import type { Downloading } from '../downloading.ts';
 import type { Settings } from '../main.ts';
@@ -106,15 +108,20 @@ async function crowd(world: World, how: How): Promise<Downloading[]> {
 
 export async function thin({ seed }: Settings): Promise<Report> {
   const tables = [];
+  const charts: BarChart[] = [];
   for (const cached of [false, true]) {
     const rows: (string | number)[][] = [];
+    const groups: { name: string; bars: Bar[] }[] = [];
     for (const chunkBytes of SIZES) {
-      const row: (string | number)[] = [formatBytes(chunkBytes)];
+      const name = formatBytes(chunkBytes);
+      const row: (string | number)[] = [name];
+      const bars: Bar[] = [];
       for (const how of HOW) {
         const results: ThinResult[] = [];
         for (let run = 0; run < RUNS; run++) {
           results.push(await thinOrigin({ seed: seed + run, chunkBytes, how, cached }));
         }
+        bars.push(spread(results.map(({ mbit }) => mbit)));
         const middle = (of: (result: ThinResult) => number) => quantile(results.map(of), 0.5);
         row.push(
           middle((r) => r.mbit),
@@ -123,9 +130,19 @@ export async function thin({ seed }: Settings): Promise<Report> {
         if (!cached) row.push(middle((r) => r.copies));
       }
       rows.push(row);
+      groups.push({ name: `chunks of ${name}`, bars });
     }
+    const caption = cached ? 'The file is at the edges' : 'The file is at the origin';
+    charts.push({
+      title: `${caption}: ${CLIENTS} clients of ${CLIENT_MBIT} Mbit/s, an origin of ${ORIGIN_MBIT}`,
+      unit: 'Mbit/s per client (simulated)',
+      better: 'more',
+      range: `least and most of ${RUNS} seeds`,
+      series: HOW,
+      groups,
+    });
     tables.push({
-      caption: cached ? 'The file is at the edges' : 'The file is at the origin',
+      caption,
       columns: ['chunks', ...HOW.flatMap((how) => [how, 's', ...(cached ? [] : ['copies'])])],
       rows,
     });
@@ -133,6 +150,7 @@ export async function thin({ seed }: Settings): Promise<Report> {
   return {
     title: `${CLIENTS} clients before an origin of ${ORIGIN_MBIT} Mbit/s, by chunk size`,
     tables,
+    charts,
     notes: [
       `Mbit/s per client on average, seconds until all are done, bytes sent by the origin as multiples of the file; medians of ${RUNS} seeds. Clients have ${CLIENT_MBIT} Mbit/s and round trips of ${RTT_MS.join(' to ')} ms, edges ${EDGE_MBIT} Mbit/s; ${formatBytes(FILE_BYTES)}.`,
       'Edges send a chunk only when they have all of it: behind a thin origin, larger chunks come later.',
