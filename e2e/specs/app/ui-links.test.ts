@@ -153,6 +153,31 @@ ui.when('a link that is pasted', () => {
     await ui.page.keyboard.press('Escape');
   });
 
+  test('and whose server has no such file is unchecked, says so, and stays checked if the user wants it', async () => {
+    const good = origin.add('/there.bin', { body: contentOf('there', SIZE) });
+    const body = Buffer.alloc(1);
+    const missing = origin.add('/missing.bin', { body, refuse: () => 404 });
+    const busy = origin.add('/busy.bin', { body, refuse: () => 503 });
+    await ui.page.keyboard.press('n');
+    const dialog = ui.page.getByRole('dialog', { name: 'Add downloads' });
+    await dialog.getByRole('textbox', { name: 'Links' }).fill([good, missing, busy].join('\n'));
+    await dialog.getByText(/no such file/).waitFor();
+    await dialog.getByText(/The server is busy/).waitFor();
+    const box = (name: string) => dialog.getByRole('checkbox', { name: `Add ${name}` });
+    await dialog.getByRole('button', { name: 'Add 2 downloads' }).waitFor();
+    expect(await box('missing.bin').isChecked()).toBe(false);
+    expect(await box('busy.bin').isChecked()).toBe(true);
+    expect(await barriers(ui.page)).toEqual([]);
+    await box('missing.bin').check();
+    const before = asked('/missing.bin');
+    await dialog.getByRole('button', { name: 'Ask again' }).click();
+    await until(() => asked('/missing.bin') > before);
+    await dialog.getByRole('button', { name: 'Ask again' }).waitFor();
+    await dialog.getByRole('button', { name: 'Add 3 downloads' }).waitFor();
+    await ui.page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  });
+
   test('has nobody asked for it where that is switched off, or if a page has brought it', async () => {
     const url = origin.add('/unasked', { body: contentOf('unasked', SIZE), headers });
     const dialog = ui.page.getByRole('dialog', { name: 'Add downloads' });
