@@ -13,7 +13,7 @@ const MISSING: ReadonlySet<string> = new Set([
   'origin-refused',
 ]);
 
-/** Which links of one text answers have left out, and which the user has decided on. */
+/** The links of one text that answers have left out, and those that the user has decided on. */
 export interface LeftOut {
   readonly byAnswers: ReadonlySet<string>;
   readonly byUser: ReadonlySet<string>;

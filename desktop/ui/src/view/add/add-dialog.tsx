@@ -197,7 +197,7 @@ export function AddDialog({ given }: AddProps) {
         <LinksField value={typed} onChange={setTyped} />
         <div className="add-line">
           <span className="note" role="status">
-            {found.reading && text.t('add.reading', { n: text.number(found.links.length) })}
+            {found.reading && text.n('add.reading', found.links.length)}
             {found.reading || reading.page !== undefined
               ? ''
               : found.links.length > 0
