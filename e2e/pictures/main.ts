@@ -3,6 +3,7 @@
  * after `node scripts/build-ui.mjs`. It takes about two minutes, as downloads need some progress.
  */
 
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +21,10 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 async function take(page: Page, name: string): Promise<void> {
   await page.mouse.move(640, 28);
   await pause(500);
-  await page.screenshot({ path: join(folder, `${name}.png`) });
+  const path = join(folder, `${name}.png`);
+  // Without a folder, only the pictures that documents or the store show are taken again.
+  if (process.argv[2] === undefined && !existsSync(path)) return;
+  await page.screenshot({ path });
 }
 
 async function takeDownloads(page: Page, scene: Scene): Promise<void> {

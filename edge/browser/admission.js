@@ -61,7 +61,7 @@ export function admissionPanel(admission, refused) {
           element(
             'p',
             { class: 'quiet' },
-            `${count(quiet)} more have no limit here, and have refused nobody.`,
+            `${count(quiet)} more ${quiet === 1 ? 'has no limit here, and has' : 'have no limit here, and have'} refused nobody.`,
           ),
         ]),
     ...(isCalm

@@ -2,7 +2,7 @@
 
 import { element, shape } from './draw.js';
 import { errorsVerdict, hitsVerdict, offload, offloadVerdict, total } from './series.js';
-import { count, percent, size, span, words } from './words.js';
+import { count, counted, percent, size, span, words } from './words.js';
 
 /**
  * @typedef {{ url: string, length: number, count: number, error: number, bytes: number,
@@ -32,9 +32,9 @@ export function filesPanel(files, range, half) {
 }
 
 /** @param {File} file */
-function fileRow({ url, length, count: counted, error, bytes, cells }) {
+function fileRow({ url, length, count: all, error, bytes, cells }) {
   // The part of a count that may be other files' is left out.
-  const delivered = counted - error;
+  const delivered = all - error;
   const most = Math.max(...cells, 0);
   const touched = cells.filter((value) => value >= 0.5).length;
   const label = `Chunks in demand: ${percent(touched / cells.length)} of the file; hottest at ${percent(cells.indexOf(most) / cells.length)}`;
@@ -57,7 +57,7 @@ function fileRow({ url, length, count: counted, error, bytes, cells }) {
       element(
         'span',
         { class: 'figures quiet' },
-        `${count(delivered)} chunks · ${size(bytes)} sent · ${size(length)} long`,
+        `${counted(delivered, 'chunk')} · ${size(bytes)} sent · ${size(length)} long`,
       ),
     ]),
     heat,
@@ -102,13 +102,13 @@ export function tiles(status, steps) {
       errorsVerdict(errors, requests),
     ),
     tile('transfers', 'Transfers now', count(transfers.active), [
-      `${count(transfers.requests)} requests since the start`,
+      `${counted(transfers.requests, 'request')} since the start`,
     ]),
     tile('memory', 'Cache in memory, now', size(cache.memory.bytes), [
       `of ${size(cache.memory.maxBytes)}, which fills up with use; the process has ${size(process.residentBytes)}`,
     ]),
     tile('uptime', 'Up for', span(status.uptimeSeconds), [
-      status.draining ? 'draining: takes no clients' : `${count(cache.files)} files known`,
+      status.draining ? 'draining: takes no clients' : `${counted(cache.files, 'file')} known`,
     ]),
   ];
 }
@@ -144,7 +144,7 @@ export function errorsPanel(errors, requests, range) {
   if (entries.length === 0) return [];
   return [
     element('div', {}, [
-      element('p', { class: 'quiet' }, `In the ${range}, of ${count(requests)} requests:`),
+      element('p', { class: 'quiet' }, `In the ${range}, of ${counted(requests, 'request')}:`),
       facts(entries.map(([code, value]) => [words(code), countOf(value, requests), code])),
     ]),
   ];
@@ -200,7 +200,7 @@ export function processesPanel({ administration, workers, process, chunkBytes, u
   const share = percent(process.cpuSeconds / Math.max(1, uptimeSeconds));
   const each = (workers ?? []).map((/** @type {any} */ worker) => [
     worker.name,
-    `${count(worker.transfers.active)} transfers · ${size(worker.bytes.toClients)} sent`,
+    `${counted(worker.transfers.active, 'transfer')} · ${size(worker.bytes.toClients)} sent`,
     worker.name,
   ]);
   const own = [

@@ -12,7 +12,7 @@ import {
   tierShares,
   total,
 } from './series.js';
-import { count, longAgo, percent, rate } from './words.js';
+import { count, counted, longAgo, percent, rate } from './words.js';
 
 /**
  * @typedef {import('./series.js').Steps} Steps
@@ -153,7 +153,7 @@ export function windowPanel({ steps, status, width, range }) {
   const seconds = (slots * steps.stepMs) / 1000;
   const mean = (total(steps, 'windowSum') / total(steps, 'windowCount')).toFixed(1);
   const again = total(steps, 'retried');
-  const label = `Congestion window, mean ${mean} chunks; ${again} chunks requested again`;
+  const label = `Congestion window in chunks, mean ${mean}; ${counted(again, 'chunk')} requested again`;
   const { svg, bottom } = chartFrame({
     width,
     height: HEIGHT,
@@ -186,7 +186,7 @@ export function windowPanel({ steps, status, width, range }) {
       { class: 'quiet' },
       first + retry === 0
         ? 'Since the start, no two requests have competed for a chunk.'
-        : `Since the start, of ${count(first + retry)} chunks that several requests competed for, a retry brought ${count(retry)}.`,
+        : `Since the start, of ${counted(first + retry, 'chunk')} that several requests competed for, a retry brought ${count(retry)}.`,
     ),
   ];
 }

@@ -2,7 +2,7 @@
 
 import { element, shape } from './draw.js';
 import { inOrder, placeOn, rings, total } from './series.js';
-import { count, milliseconds, size } from './words.js';
+import { count, counted, milliseconds, size } from './words.js';
 
 /**
  * @typedef {{ name: string, rttMs: number, usable: boolean, alive: boolean, isolated: boolean,
@@ -59,7 +59,7 @@ function broughtBy(steps, range) {
   const [asked, failed] = [total(steps, 'forwards'), total(steps, 'peerFailures')];
   if (asked + failed === 0) return `No other edge was asked for a chunk in the ${range}.`;
   const brought = size(total(steps, 'fromPeers'));
-  return `In the ${range}: ${brought} from other edges, ${count(asked)} chunks asked for, ${count(failed)} requests failed.`;
+  return `In the ${range}: ${brought} from other edges, ${counted(asked, 'chunk')} asked for, ${counted(failed, 'request')} failed.`;
 }
 
 /** @param {readonly Peer[]} sorted */
@@ -68,7 +68,10 @@ function map(sorted) {
   const all = rings(shown.map(({ rttMs }) => rttMs).filter(Number.isFinite));
   const usable = sorted.filter((peer) => peer.usable).length;
   const svg = shape('svg', { viewBox: `0 0 ${SIZE} ${SIZE}`, class: 'map', role: 'img' });
-  svg.setAttribute('aria-label', `${usable} of ${sorted.length} edges usable, by round-trip time`);
+  svg.setAttribute(
+    'aria-label',
+    `${usable} of ${counted(sorted.length, 'edge')} usable, by round-trip time`,
+  );
   for (const ring of all) {
     const r = radius(ring, all);
     svg.append(

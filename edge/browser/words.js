@@ -39,6 +39,17 @@ export function count(number) {
   return Math.round(number).toLocaleString('en-GB');
 }
 
+/**
+ * A count with its noun: `1 request`, `2,000 requests`.
+ *
+ * @param {number} number
+ * @param {string} noun singular
+ * @param {string} [plural] default: the singular with an s
+ */
+export function counted(number, noun, plural = `${noun}s`) {
+  return `${count(number)} ${Math.round(number) === 1 ? noun : plural}`;
+}
+
 /** @param {number} ms */
 export function milliseconds(ms) {
   return `${Number(ms.toFixed(ms < 10 ? 1 : 0))} ms`;

@@ -42,6 +42,17 @@ export function translationFaults(english: Texts, language: string, translated: 
   ];
 }
 
+/** A count before a noun in the plural, as in `{n} links`; limits are never one. */
+const COUNTED =
+  /(?<!at most |more than |first )\{(?:n|count|minutes|seconds|days|files|total)\}(?: more| other)? (?!is\b|was\b|has\b|as\b)[a-z]+s\b/i;
+
+/** Returns the keys of English texts in which a count stands before a plural, but that have no form for one. */
+export function countsWithoutForms(english: Texts): string[] {
+  return Object.entries(english)
+    .filter(([key, text]) => COUNTED.test(text) && pluralBase(english, key) === undefined)
+    .map(([key]) => key);
+}
+
 interface Wanted {
   readonly names: readonly string[];
   /** True if the text must have every placeholder; some plural forms may leave out the number. */

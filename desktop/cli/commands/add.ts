@@ -36,9 +36,9 @@ import {
 } from '../options/request-options.ts';
 import { THEN_WORDS, thenValue } from '../options/then-option.ts';
 import { readList, readUrlList } from '../options/url-list.ts';
+import { counted } from '../text/counted.ts';
 import { repeated, UsageError } from '../text/option-values.ts';
 import { printable } from '../text/printable.ts';
-import { counted } from '../view/download-words.ts';
 import { changeLine, ID_CHARS } from '../view/watch-model.ts';
 import {
   addPageOptions,
@@ -246,8 +246,8 @@ async function addList(
   }
   const unsaid = failed.length - MAX_TOLD;
   report.result({ added: gids, failed }, () => [
-    `Added ${counted(gids.length - renewed)}.`,
-    ...(renewed > 0 ? [`${counted(renewed)} continued with a new link.`] : []),
+    `Added ${counted(gids.length - renewed, 'download')}.`,
+    ...(renewed > 0 ? [`${counted(renewed, 'download')} continued with a new link.`] : []),
     ...(unsaid > 0 ? [`${unsaid} more could not be added.`] : []),
   ]);
   return status;

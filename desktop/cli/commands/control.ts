@@ -3,8 +3,9 @@
 import { Command } from 'commander';
 import { action, type CliContext, type CommonOptions, type Report } from '../console/context.ts';
 import { type DaemonLink, withDaemon } from '../console/daemon-link.ts';
+import { counted } from '../text/counted.ts';
 import { idValue, repeated } from '../text/option-values.ts';
-import { counted, isStopped } from '../view/download-words.ts';
+import { isStopped } from '../view/download-words.ts';
 import { fetchAll, whichOnes } from './list.ts';
 
 interface WhichOptions extends CommonOptions {
@@ -112,7 +113,7 @@ function onDownloads<O extends WhichOptions>(
 function show(report: Report, done: string, gids: readonly string[]): void {
   report.result({ gids }, () => {
     if (gids.length === 0) return ['There was nothing to do.'];
-    if (gids.length > MAX_LISTED) return [`${done} ${counted(gids.length)}.`];
+    if (gids.length > MAX_LISTED) return [`${done} ${counted(gids.length, 'download')}.`];
     return [`${done} ${gids.map((gid) => gid.slice(0, ID_CHARS)).join(', ')}.`];
   });
 }

@@ -9,8 +9,8 @@ import { action, type CliContext, type CommonOptions } from '../console/context.
 import { folderFor, withDaemon } from '../console/daemon-link.ts';
 import { confirmed, isPerson } from '../console/question.ts';
 import { writeResult } from '../console/result-file.ts';
+import { counted } from '../text/counted.ts';
 import { UsageError } from '../text/option-values.ts';
-import { counted } from '../view/download-words.ts';
 import { importLines } from '../view/import-text.ts';
 
 type Exported = ParamsOf<'millrace.export'>;
@@ -110,7 +110,7 @@ export function importCommand(context: CliContext): Command {
             return EXIT.ok;
           }
           const result = await daemon.call('millrace.import', list);
-          report.result(result, () => [`Added ${counted(result.gids.length)}.`]);
+          report.result(result, () => [`Added ${counted(result.gids.length, 'download')}.`]);
           return undefined;
         });
       }),
@@ -118,7 +118,7 @@ export function importCommand(context: CliContext): Command {
 }
 
 async function wants(context: CliContext, count: number): Promise<boolean> {
-  return count > 0 && confirmed(context, `Add ${counted(count)}?`);
+  return count > 0 && confirmed(context, `Add ${counted(count, 'download')}?`);
 }
 
 async function read({ stdin, cwd }: CliContext, file: string): Promise<string> {

@@ -6,9 +6,9 @@ import type { DownloadStatus, DownloadView } from '@millrace/shared/bridge/rpc/d
 import { Argument, Command, Option } from 'commander';
 import { action, type CliContext, type CommonOptions, type Report } from '../console/context.ts';
 import { type DaemonLink, withDaemon } from '../console/daemon-link.ts';
+import { counted } from '../text/counted.ts';
 import { reading, UsageError, wholeNumber } from '../text/option-values.ts';
 import { downloadTable } from '../view/download-table.ts';
-import { counted } from '../view/download-words.ts';
 
 interface Page {
   readonly total: number;
@@ -137,7 +137,7 @@ export function historyCommand(context: CliContext): Command {
           const before = olderThan === undefined ? undefined : Date.now() - olderThan;
           const result = await daemon.call('millrace.purge', { status: STOPPED, before });
           report.result(result, () => [
-            `Forgot ${counted(result.count)}. "millrace trash" has them for a while.`,
+            `Forgot ${counted(result.count, 'download')}. "millrace trash" has them for a while.`,
           ]);
           return undefined;
         }),

@@ -11,6 +11,7 @@ import {
 import { Argument, Command } from 'commander';
 import { action, type CliContext, type CommonOptions, type Report } from '../console/context.ts';
 import { withDaemon } from '../console/daemon-link.ts';
+import { counted } from '../text/counted.ts';
 import {
   countOrNone,
   noneAsNull,
@@ -67,7 +68,9 @@ function limitLines({ limit, concurrent, perHost, hosts }: LearnedLimits): strin
     `all together    ${limit === undefined ? 'no limit' : formatRate(limit)}`,
     `at a time       ${concurrent}`,
     `from one host   ${perHost ?? 'no limit'}`,
-    ...hosts.map((h) => `${printable(h.host)}: ${h.limit} requests at a time, as learned`),
+    ...hosts.map(
+      (h) => `${printable(h.host)}: ${counted(h.limit, 'request')} at a time, as learned`,
+    ),
   ];
 }
 

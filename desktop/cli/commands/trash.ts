@@ -5,9 +5,10 @@ import type { TrashItem, TrashPage } from '@millrace/shared/bridge/rpc/trash-api
 import { Command } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../console/context.ts';
 import { type DaemonLink, withDaemon } from '../console/daemon-link.ts';
+import { counted } from '../text/counted.ts';
 import { idValue, repeated, UsageError } from '../text/option-values.ts';
 import { table } from '../text/table.ts';
-import { ago, counted, shortIdChars } from '../view/download-words.ts';
+import { ago, shortIdChars } from '../view/download-words.ts';
 
 interface WhichOptions extends CommonOptions {
   readonly all?: boolean;
@@ -49,7 +50,7 @@ export function trashCommand(context: CliContext): Command {
             last === true
               ? await daemon.call('millrace.undoRemove', {})
               : await daemon.call('millrace.restoreTrash', { gids: ids });
-          report.result(result, () => [`Restored ${counted(result.gids.length)}.`]);
+          report.result(result, () => [`Restored ${counted(result.gids.length, 'download')}.`]);
           return undefined;
         });
       }),
@@ -67,7 +68,7 @@ export function trashCommand(context: CliContext): Command {
           const gids = all === true ? {} : { gids: ids };
           const result = await daemon.call('millrace.emptyTrash', gids);
           report.result(result, () => [
-            `Deleted ${counted(result.count)} for good (${formatBytes(result.bytes)}).`,
+            `Deleted ${counted(result.count, 'download')} for good (${formatBytes(result.bytes)}).`,
           ]);
           return undefined;
         });
@@ -106,6 +107,6 @@ function linesOf({ items, bytes }: TrashPage, now: number, width: number | undef
   ];
   return [
     ...table(columns, rows, width),
-    `${counted(items.length)}, ${formatBytes(bytes)} on disk`,
+    `${counted(items.length, 'download')}, ${formatBytes(bytes)} on disk`,
   ];
 }

@@ -17,7 +17,7 @@ import { BROWSERS } from '../../native-host/registration.ts';
 import { action, type CliContext, type CommonOptions } from '../console/context.ts';
 import { type DaemonLink, openOrStart } from '../console/daemon-link.ts';
 import { confirmed, isPerson } from '../console/question.ts';
-import { counted } from '../view/download-words.ts';
+import { counted } from '../text/counted.ts';
 import { endDaemon } from './daemon.ts';
 
 interface UninstallOptions extends CommonOptions {
@@ -51,7 +51,7 @@ export function uninstallCommand(context: CliContext): Command {
             ? await handleUnfinished(state, (found) =>
                 ask(
                   options.deleteUnfinished,
-                  `Delete ${counted(found.count)} that are not finished (${formatBytes(found.bytes)}), and the trash?`,
+                  `Delete ${counted(found.count, 'unfinished download')} (${formatBytes(found.bytes)}), and the trash?`,
                 ),
               )
             : 0;
@@ -66,7 +66,9 @@ export function uninstallCommand(context: CliContext): Command {
         const result = { deletedDownloads: unfinished, deletedList: deletesList };
         report.result(result, () => [
           'Browsers and the desktop no longer start Millrace, and the daemon has ended.',
-          unfinished > 0 ? `Deleted ${counted(unfinished)}.` : 'Unfinished downloads were kept.',
+          unfinished > 0
+            ? `Deleted ${counted(unfinished, 'download')}.`
+            : 'Unfinished downloads were kept.',
           deletesList ? 'List, history and settings are deleted.' : `Kept: ${state}`,
           'Finished files are where they were. Now remove the program the way you installed it.',
         ]);

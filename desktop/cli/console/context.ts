@@ -9,7 +9,8 @@ import { printable } from '../text/printable.ts';
 import { type Style, styleFor } from '../text/style.ts';
 import { typedAs } from '../text/typed-as.ts';
 
-const exactBytes = (bytes: number) => `${bytes.toLocaleString('en')} bytes`;
+const exactBytes = (bytes: number) =>
+  `${bytes.toLocaleString('en')} ${bytes === 1 ? 'byte' : 'bytes'}`;
 
 /** Streams for output; tests pass their own. */
 export interface Terminal {

@@ -2,6 +2,7 @@
 
 import { formatBytes } from '@millrace/shared/base/units';
 import type { AllocationList, AllocationView } from '@millrace/shared/cdn/depot/allocation-view';
+import { counted } from '../text/counted.ts';
 import { printable } from '../text/printable.ts';
 import { table } from '../text/table.ts';
 import { leaseText } from './edge-text.ts';
@@ -37,7 +38,7 @@ export function allocationTable(
     { title: 'SHA-256', cut: 'end', min: 16 },
   ] as const;
   const rest = count - allocations.length;
-  const sum = `${count === 1 ? '1 file' : `${count} files`}, ${formatBytes(bytes)}`;
+  const sum = `${counted(count, 'file')}, ${formatBytes(bytes)}`;
   return [
     ...table(columns, rows, width),
     rest === 0 ? `${sum}.` : `${sum}; ${rest} of them are not shown: --owner narrows the list.`,

@@ -86,8 +86,3 @@ export function shortIdChars(ids: readonly string[]): number {
   }
   return chars;
 }
-
-/** Returns a number of downloads in words. */
-export function counted(count: number): string {
-  return count === 1 ? '1 download' : `${count} downloads`;
-}

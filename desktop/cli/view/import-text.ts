@@ -6,9 +6,9 @@ import type {
   ImportEntry,
   ImportPreview,
 } from '@millrace/shared/bridge/rpc/adding-api';
+import { counted } from '../text/counted.ts';
 import { printable } from '../text/printable.ts';
 import { type Column, table } from '../text/table.ts';
-import { counted } from './download-words.ts';
 
 /** Most entries per folder, and most remarks of each kind, that are shown; the rest is counted. */
 const MAX_SHOWN = 20;
@@ -46,7 +46,7 @@ export function importLines(
 ): string[] {
   const lines: string[] = [];
   for (const [dir, inside] of byFolder(entries)) {
-    lines.push(`${printable(dir)}: ${counted(inside.length)}`);
+    lines.push(`${printable(dir)}: ${counted(inside.length, 'download')}`);
     const rows = inside.slice(0, MAX_SHOWN).map(({ line, name, length, url }) => {
       const size = length === undefined ? '' : formatBytes(length);
       return [String(line), printable(name), size, new URL(url).host];

@@ -8,6 +8,7 @@ import { blockRange, type Exnode } from '@millrace/shared/exnode/exnode';
 import type { Finding, Findings, ReplicaState } from '@millrace/shared/exnode/findings';
 import { depotOf, type Layout } from '@millrace/shared/exnode/layout';
 import { allReplicas, type Listed } from '@millrace/shared/exnode/replicas';
+import { counted } from '../text/counted.ts';
 import { printable } from '../text/printable.ts';
 import type { Meaning, Style } from '../text/style.ts';
 import { table } from '../text/table.ts';
@@ -107,7 +108,7 @@ function lostTexts(lost: readonly ShardOf[]): string[] {
 
 function mayFailText(exnode: Exnode, { mayFail, weakest, depots }: Layout): string {
   if (weakest === undefined) return 'all depots: the file is empty';
-  if (mayFail > 0) return `any ${mayFail} of ${depots.length} depots`;
+  if (mayFail > 0) return `any ${mayFail} of ${counted(depots.length, 'depot')}`;
   if (exnode.coded !== undefined) return `no depot, without losing ${shownRanges([weakest])}`;
   return `no depot: one alone has ${shownRanges([weakest])}`;
 }

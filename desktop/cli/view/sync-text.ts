@@ -4,6 +4,7 @@ import { formatBytes, formatRate } from '@millrace/shared/base/units';
 import type { SyncPlan } from '@millrace/shared/sync/plan';
 import type { PushOutcome } from '@millrace/shared/sync/push-outcome';
 import type { ApplyProgress } from '../../engine/sync/apply.ts';
+import { counted } from '../text/counted.ts';
 import { printable } from '../text/printable.ts';
 
 export interface AppliedCounts {
@@ -19,7 +20,7 @@ export interface AppliedCounts {
 export function appliedLine(counts: AppliedCounts, failed: number): string {
   const { fetched, copied, settled, removed, unchanged, receivedBytes } = counts;
   const parts = [
-    `${files(fetched)} fetched (${formatBytes(receivedBytes)} received)`,
+    `${counted(fetched, 'file')} fetched (${formatBytes(receivedBytes)} received)`,
     ...(copied > 0 ? [`${copied} copied`] : []),
     ...(settled > 0 ? [`${settled} with another time or execution bit`] : []),
     ...(removed > 0 ? [`${removed} deleted`] : []),
@@ -42,7 +43,7 @@ export function planLines(plan: SyncPlan): string[] {
     ...settle.map(({ path }) => `touch  ${path}`),
     ...remove.map((path) => `delete ${path}`),
   ];
-  const summary = `${files(fetchFiles)} to fetch (${formatBytes(fetchBytes)}), ${unchanged} unchanged`;
+  const summary = `${counted(fetchFiles, 'file')} to fetch (${formatBytes(fetchBytes)}), ${unchanged} unchanged`;
   return [...lines.map(printable), summary];
 }
 
@@ -55,7 +56,7 @@ export function publishedLines(published: {
 }): string[] {
   const { path, sha256, files: count, bytes, script } = published;
   return [
-    `${files(count)}, ${formatBytes(bytes)}: ${printable(path)}`,
+    `${counted(count, 'file')}, ${formatBytes(bytes)}: ${printable(path)}`,
     ...(script === undefined ? [] : [`script: ${printable(script)}`]),
     `sha-256=${sha256}`,
   ];
@@ -65,13 +66,13 @@ export function publishedLines(published: {
 export function hostLine(name: string, outcome: PushOutcome, ms: number, dryRun: boolean): string {
   const { done, counts, why } = outcome;
   if (!done || counts === undefined) return `${name}: FAILED: ${why}`;
-  const fetched = `${files(counts.fetched)} ${dryRun ? 'to fetch' : 'fetched'}`;
+  const fetched = `${counted(counts.fetched, 'file')} ${dryRun ? 'to fetch' : 'fetched'}`;
   return `${name}: ${fetched}, ${counts.unchanged} unchanged, ${(ms / 1000).toFixed(1)} s`;
 }
 
 /** Returns the last line of `sync push`. */
 export function pushedLine(done: number, hosts: number): string {
-  const all = hosts === 1 ? '1 host' : `${hosts} hosts`;
+  const all = counted(hosts, 'host');
   if (done === hosts) return `${all} done`;
   return `${done} of ${all} done; the same command continues`;
 }
@@ -85,7 +86,7 @@ export function pushText(
   const each = [...running].map(([name, stand]) =>
     stand === undefined ? name : `${name} ${Math.floor((100 * stand.files) / stand.of)}%`,
   );
-  return [`${over} of ${hosts} hosts`, ...each].join(', ');
+  return [`${over} of ${counted(hosts, 'host')}`, ...each].join(', ');
 }
 
 /** Returns the progress in one line. */
@@ -95,9 +96,5 @@ export function progressText(
   ms: number,
 ): string {
   const rate = formatRate(receivedBytes / Math.max(0.001, ms / 1000));
-  return `${done} of ${files(ofFiles)}, ${formatBytes(receivedBytes)} of ${formatBytes(ofBytes)}, ${rate}`;
-}
-
-function files(count: number): string {
-  return count === 1 ? '1 file' : `${count} files`;
+  return `${done} of ${counted(ofFiles, 'file')}, ${formatBytes(receivedBytes)} of ${formatBytes(ofBytes)}, ${rate}`;
 }

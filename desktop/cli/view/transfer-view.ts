@@ -10,6 +10,7 @@ import type {
   DownloadResult,
 } from '../../engine/download/download.ts';
 import type { Report, Terminal } from '../console/context.ts';
+import { counted } from '../text/counted.ts';
 import { MovingLine } from '../text/moving-line.ts';
 import { printable } from '../text/printable.ts';
 import { plainLine } from '../text/progress-line.ts';
@@ -101,7 +102,7 @@ class TextView implements TransferView {
   }
 
   unpacked({ folder, files, folders }: Unpacked): void {
-    const inside = `${files === 1 ? '1 file' : `${files} files`}, ${folders === 1 ? '1 folder' : `${folders} folders`}`;
+    const inside = `${counted(files, 'file')}, ${counted(folders, 'folder')}`;
     this.#say(`Unpacked ${folder} (${inside})`);
   }
 

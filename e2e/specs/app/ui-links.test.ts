@@ -7,6 +7,7 @@ import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { Nginx, nginxOrComplain } from '../../fixtures/origins/nginx.ts';
 import { barriers } from '../../fixtures/pages/axe.ts';
+import { withLatePage } from '../../fixtures/pages/late-page.ts';
 import { rowOf } from '../../fixtures/pages/ui.ts';
 import { UiStage } from '../../fixtures/pages/ui-stage.ts';
 import { until } from '../../fixtures/until.ts';
@@ -150,6 +151,31 @@ ui.when('a link that is pasted', () => {
     await dialog.getByText('real name.zip').waitFor();
     expect([asked('/get'), asked('/whole.bin')]).toEqual([1, 1]);
     await ui.page.keyboard.press('Escape');
+  });
+
+  test('and whose server has no such file is unchecked, says so, and stays checked if the user wants it', async () => {
+    const good = origin.add('/there.bin', { body: contentOf('there', SIZE) });
+    const body = Buffer.alloc(1);
+    const missing = origin.add('/missing.bin', { body, refuse: () => 404 });
+    const busy = origin.add('/busy.bin', { body, refuse: () => 503 });
+    await ui.page.keyboard.press('n');
+    const dialog = ui.page.getByRole('dialog', { name: 'Add downloads' });
+    await dialog.getByRole('textbox', { name: 'Links' }).fill([good, missing, busy].join('\n'));
+    await dialog.getByText(/no such file/).waitFor();
+    await dialog.getByText(/The server is busy/).waitFor();
+    const box = (name: string) => dialog.getByRole('checkbox', { name: `Add ${name}` });
+    await dialog.getByRole('button', { name: 'Add 2 downloads' }).waitFor();
+    expect(await box('missing.bin').isChecked()).toBe(false);
+    expect(await box('busy.bin').isChecked()).toBe(true);
+    expect(await barriers(ui.page)).toEqual([]);
+    await box('missing.bin').check();
+    const before = asked('/missing.bin');
+    await dialog.getByRole('button', { name: 'Ask again' }).click();
+    await until(() => asked('/missing.bin') > before);
+    await dialog.getByRole('button', { name: 'Ask again' }).waitFor();
+    await dialog.getByRole('button', { name: 'Add 3 downloads' }).waitFor();
+    await ui.page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
   });
 
   test('has nobody asked for it where that is switched off, or if a page has brought it', async () => {
@@ -307,30 +333,32 @@ ui.when('thousands of links', () => {
   });
 });
 
-ui.when('a page', () => {
-  test('that opens with a link before it has its connection finds the link once it has', async () => {
+ui.when('a page without its connection yet', () => {
+  test('finds a shared link once it has one', async () => {
     const link = origin.add('/shared.bin', { body: contentOf('shared', 1000) });
-    const page = await ui.page.context().newPage();
-    try {
-      let connect = () => {};
-      const wanted = new Promise<void>((resolve) => {
-        connect = resolve;
-      });
-      await page.routeWebSocket(/./, async (socket) => {
-        await wanted;
-        socket.connectToServer();
-      });
-      await page.clock.install();
-      await page.goto(`${new URL(ui.page.url()).origin}/?url=${encodeURIComponent(link)}`);
+    await withLatePage(ui.page, `?url=${encodeURIComponent(link)}`, async (page, connect) => {
       const dialog = page.getByRole('dialog');
       await dialog.waitFor();
       // The pause in typing after which the dialog asks is over before the connection is there.
       await page.clock.runFor(1000);
-      connect();
-      await page.clock.resume();
+      await connect();
       await dialog.getByText('1 link found').waitFor();
-    } finally {
-      await page.close();
-    }
+    });
+  });
+
+  test('reads a Metalink that the desktop app hands over once it has one', async () => {
+    await withLatePage(ui.page, '', async (page, connect) => {
+      await page.waitForFunction(() => 'receive' in window);
+      await page.evaluate(() => {
+        const metalink = btoa(
+          '<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="early.iso"><url>http://127.0.0.1:9/d</url></file></metalink>',
+        );
+        const metalinks = [{ name: 'early.meta4', metalink }];
+        const { receive } = window as unknown as { receive: (message: object) => void };
+        receive({ kind: 'offer', from: 'file', urls: [], metalinks });
+      });
+      await connect();
+      await page.getByRole('checkbox', { name: 'Add early.iso' }).waitFor();
+    });
   });
 });

@@ -181,7 +181,7 @@ describe('an edge that is started again', () => {
       await isLive(page);
       await page.getByRole('alert').waitFor({ state: 'hidden' });
       await fetchAll(edge.prefixed(origin.url('one-hour')));
-      await shows(page, '[data-tile="transfers"]', '1 requests since the start');
+      await shows(page, '[data-tile="transfers"]', '1 request since the start');
     } finally {
       await context.close();
       await edge.stop('SIGKILL');

@@ -20,7 +20,8 @@ export function ruleWords(rule: OriginRule): string[] {
     const span = spanWords(quota.per / 1000);
     words.push(`At most ${formatBytes(quota.bytes)} to all clients together in ${span}.`);
   }
-  if (transfers !== undefined) words.push(`At most ${transfers} transfers at a time.`);
+  if (transfers !== undefined)
+    words.push(`At most ${transfers} ${transfers === 1 ? 'transfer' : 'transfers'} at a time.`);
   if (rate !== undefined) words.push(`At most ${formatRate(rate)} for all transfers together.`);
   if (ignoreNoCache === true) {
     words.push(

@@ -6,7 +6,7 @@ test('notes are filled in; what is missing shows', () => {
   expect(noteOf('name-taken', { name: 'a{n}.iso' }).text).toBe(
     'the name is taken: saving as a{n}.iso',
   );
-  expect(noteOf('pieces-again').text).toMatch(/^\{n\} pieces/);
+  expect(noteOf('pieces-again').text).toMatch(/^Pieces .*: \{n\}$/);
 });
 
 test('the reason is there in English, and as a code', () => {

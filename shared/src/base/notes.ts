@@ -23,7 +23,7 @@ export const NOTES = {
   'new-version': 'the file has changed at the source: starting again with the new version',
   'partial-changed': 'another program has changed the partial file: keeping what is still right',
   'partial-of-other': 'an earlier partial file was of another version and could not be used',
-  'pieces-again': '{n} pieces do not match their checksum: fetching them again',
+  'pieces-again': 'Pieces that do not match their checksum are fetched again: {n}',
   'not-all-checked': '{bytes} of the file are not checked: no checksum of them alone is known',
   'digest-from': 'the digest is taken from {url}',
   'signed-by': 'signed by {by}: key {fingerprint}',

@@ -12,6 +12,7 @@ import { openDaemon, openOrStart } from '../../console/daemon-link.ts';
 import { confirmed, isPerson } from '../../console/question.ts';
 import { downloadUrl, requestOf } from '../../options/asked-request.ts';
 import type { RequestOptions } from '../../options/request-options.ts';
+import { counted } from '../../text/counted.ts';
 import { repeated, UsageError, wholeNumber } from '../../text/option-values.ts';
 import { printable } from '../../text/printable.ts';
 import { type Column, table } from '../../text/table.ts';
@@ -109,14 +110,15 @@ export async function downloadsOfPage(
     return undefined;
   }
   if (fit.length === 0) {
-    throw new UsageError(`none of the ${page.links.length} links of the page fits`);
+    throw new UsageError(`the page has ${counted(page.links.length, 'link')}, and none fits`);
   }
   const asks = options.yes !== true && !report.json && isPerson(context);
   if (!asks || fresh.length < 2) return fresh.map(downloadOf);
   for (const line of table(COLUMNS, fresh.map(rowOf), report.width)) {
     context.stdout.write(`${line}\n`);
   }
-  if (!(await confirmed(context, `Add these ${fresh.length} downloads?`))) return undefined;
+  if (!(await confirmed(context, `Add these ${counted(fresh.length, 'download')}?`)))
+    return undefined;
   return fresh.map(downloadOf);
 }
 

@@ -6,6 +6,7 @@ import { allocationId } from '@millrace/shared/http/urls/depot-link';
 import { type Command, InvalidArgumentError } from 'commander';
 import { action, type CliContext } from '../../console/context.ts';
 import { EdgeLink, type EdgeOptions, edgeOptions } from '../../console/edge-link.ts';
+import { counted } from '../../text/counted.ts';
 import { sha256Value, UsageError } from '../../text/option-values.ts';
 import { allocationTable } from '../../view/allocations-text.ts';
 
@@ -59,14 +60,16 @@ export function addAllocations(parent: Command, context: CliContext): void {
         block: isBlocked,
       });
       report.result(taken, () => [
-        ...(options.delete === true ? [`Deleted ${files(taken.allocations.length)}`] : []),
+        ...(options.delete === true
+          ? [`Deleted ${counted(taken.allocations.length, 'file')}`]
+          : []),
         ...taken.digests.map(
           (digest) => `${isBlocked ? 'Blocked' : 'No longer blocked'} ${digest}`,
         ),
         ...taken.allocations.map(({ id: one, owner: whose, bytes }) => {
           return `  ${one} of ${whose}, ${formatBytes(bytes)}`;
         }),
-        ...(taken.left > 0 ? [`${files(taken.left)} could not be changed`] : []),
+        ...(taken.left > 0 ? [`${counted(taken.left, 'file')} could not be changed`] : []),
       ]);
       return undefined;
     }),
@@ -94,10 +97,6 @@ async function takeDown(edge: EdgeLink, body: TakeDown): Promise<TakenDown> {
     if (taken.left > 0 && allocations.size > before) continue;
     return { allocations: [...allocations.values()], digests: [...digests], left: taken.left };
   }
-}
-
-function files(count: number): string {
-  return count === 1 ? '1 file' : `${count} files`;
 }
 
 function idValue(text: string): string {

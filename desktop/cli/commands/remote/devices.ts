@@ -9,6 +9,7 @@ import { makeStateFolder } from '../../../local/daemon-address.ts';
 import { keepRemote } from '../../../local/known-remotes.ts';
 import { action, type CliContext, type CommonOptions, type Report } from '../../console/context.ts';
 import { withDaemon } from '../../console/daemon-link.ts';
+import { counted } from '../../text/counted.ts';
 import { UsageError } from '../../text/option-values.ts';
 import { printable } from '../../text/printable.ts';
 import { table } from '../../text/table.ts';
@@ -78,7 +79,7 @@ async function makeCode(context: CliContext, report: Report): Promise<undefined>
   const { code, endsAt, url } = result;
   report.result(result, () => [
     code,
-    `Works once, for ${Math.max(1, Math.round((endsAt - Date.now()) / 60_000))} minutes, at ${url}`,
+    `Works once, for ${counted(Math.max(1, Math.round((endsAt - Date.now()) / 60_000)), 'minute')}, at ${url}`,
     `On the other machine: millrace --remote ${url} pair ${code}`,
   ]);
 }

@@ -8,6 +8,7 @@ import { depotOf } from '@millrace/shared/exnode/layout';
 import type { FindObserver } from '../../../engine/depots/find-depots.ts';
 import type { Augmented, AugmentObserver } from '../../../engine/stored/augment-exnode.ts';
 import type { CliContext, Report } from '../../console/context.ts';
+import { counted } from '../../text/counted.ts';
 import { StoreProgress } from '../../view/store-progress.ts';
 import type { StaleResult } from './owned-exnode.ts';
 
@@ -82,7 +83,7 @@ export class AugmentView implements AugmentObserver, FindObserver {
     const event = failure === undefined ? 'done' : 'stopped';
     const document = { event, name, root, added, copies, missing, stale, ms };
     this.#report.result(document, () => [
-      `${added === 1 ? '1 replica' : `${added} replicas`} more in the exNode`,
+      `${counted(added, 'replica')} more in the exNode`,
       ...(missing.length === 0 ? [] : [`nothing to copy: nobody has ${shownRanges(missing)}`]),
     ]);
   }

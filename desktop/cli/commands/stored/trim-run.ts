@@ -8,6 +8,7 @@ import { manageAllocations, type Outcome } from '../../../engine/stored/manage-a
 import { release, stateOfStored } from '../../../engine/upload/depot-client.ts';
 import { isGone } from '../../../engine/upload/reserve.ts';
 import type { CliContext, CommonOptions, Report } from '../../console/context.ts';
+import { counted } from '../../text/counted.ts';
 import { UsageError } from '../../text/option-values.ts';
 import { findReplicas } from './find-replicas.ts';
 import {
@@ -42,7 +43,7 @@ export async function runTrim(
   if (single !== undefined) {
     if (!all) throw new UsageError('the only replica of a file goes with --all');
     await release(single.url, context.signal);
-    report.result({ removed: 1 }, () => ['1 removed']);
+    report.result({ removed: 1 }, () => ['1 replica removed']);
     return EXIT.ok;
   }
   return changingOwned(given, context, () => trimOwned(given, options, report, context));
@@ -77,7 +78,7 @@ async function trimOwned(
   const results = resultsOf(outcomes);
   report.result({ removed: removed.length, depots: results, stale }, () => [
     ...resultLines(results, 'removed'),
-    `${removed.length === 1 ? '1 replica' : `${removed.length} replicas`} less in the exNode`,
+    `${counted(removed.length, 'replica')} fewer in the exNode`,
   ]);
   return forget && !context.signal.aborted ? EXIT.ok : exitOf(outcomes.values());
 }

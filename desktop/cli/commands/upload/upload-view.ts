@@ -10,6 +10,7 @@ import type { Spread } from '../../../engine/upload/spread-upload.ts';
 import type { StripeObserver } from '../../../engine/upload/stripe-upload.ts';
 import type { Uploaded } from '../../../engine/upload/upload.ts';
 import type { CliContext, Report } from '../../console/context.ts';
+import { counted } from '../../text/counted.ts';
 import { StoreProgress } from '../../view/store-progress.ts';
 import { decryptLine } from './decrypt-line.ts';
 
@@ -58,7 +59,7 @@ export class UploadView implements UrlUploadObserver, StripeObserver, FindObserv
   lacking(edge: string, { code, message }: MillraceError, mayFail: number): void {
     this.#lacksShards = true;
     const event = { event: 'shards-missing', edge, code, message, mayFail };
-    const left = mayFail === 1 ? '1 other depot' : `${mayFail} other depots`;
+    const left = counted(mayFail, 'other depot');
     const what = `its shards are missing, and only any ${left} may fail`;
     this.#progress.warn(event, `${edge}: ${message}; ${what}: "millrace augment" rebuilds them`);
   }

@@ -8,6 +8,9 @@ import { isObject, RpcError } from '@millrace/shared/bridge/rpc/json-rpc';
 import { retryDelay } from './retry-delay.ts';
 import { hasSession } from './session.ts';
 
+/** Longest time, ms, for which a call waits for the page's first connection. */
+const FIRST_CONNECT_MS = 10_000;
+
 /** A call that failed: refused by the daemon, or lost with the connection. */
 export class CallError extends Error {
   /** Code of the table of errors; `connection` if there was no answer. */
@@ -40,6 +43,8 @@ export class Connection {
   readonly #calls: Calls;
   #socket: WebSocket | undefined;
   #attempt = 0;
+  /** True from the loss of a connection until there is another one. */
+  #isLost = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(events: ConnectionEvents) {
@@ -63,6 +68,7 @@ export class Connection {
     this.#socket = socket;
     socket.addEventListener('open', () => {
       this.#attempt = 0;
+      this.#isLost = false;
       this.#events.onState({ kind: 'open' });
       this.#events.onOpen();
     });
@@ -71,8 +77,9 @@ export class Connection {
       if (this.#socket !== socket) return;
       this.#socket = undefined;
       this.#calls.onEnd();
-      if (code === SESSION_ENDED) this.#events.onState({ kind: 'logged-out' });
-      else void this.#afterLoss();
+      this.#isLost = code !== SESSION_ENDED;
+      if (this.#isLost) void this.#afterLoss();
+      else this.#events.onState({ kind: 'logged-out' });
     });
   }
 
@@ -85,9 +92,16 @@ export class Connection {
     this.#calls.onEnd();
   }
 
-  /** Calls a method. @throws CallError */
+  /**
+   * Calls a method, once the page's first connection is open. While a lost connection is made anew,
+   * calls fail at once: the page says that the daemon is away, and what its user then clicks must not
+   * happen at a later time, unseen.
+   *
+   * @throws CallError
+   */
   async call<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
     const socket = this.#socket;
+    if (socket?.readyState === WebSocket.CONNECTING && !this.#isLost) await hasSettled(socket);
     try {
       return (await this.#calls.call(method, [params])) as ResultOf<M>;
     } catch (error) {
@@ -104,12 +118,26 @@ export class Connection {
     const answer = await hasSession();
     if (this.#socket !== undefined) return;
     if (answer === 'refused') {
+      this.#isLost = false;
       this.#events.onState({ kind: 'logged-out' });
       return;
     }
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.connect(), delay);
   }
+}
+
+/** Resolves once a socket is open or closed, or has been neither for too long. */
+function hasSettled(socket: WebSocket): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, FIRST_CONNECT_MS);
+    for (const event of ['open', 'close']) {
+      socket.addEventListener(event, () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    }
+  });
 }
 
 function toCallError(error: unknown): CallError {

@@ -41,7 +41,8 @@ export interface Placeholders {
   readonly 'add.found.one': 'n';
   readonly 'add.found.other': 'n';
   readonly 'add.tooMany': 'n';
-  readonly 'add.reading': 'n';
+  readonly 'add.reading.one': 'n';
+  readonly 'add.reading.other': 'n';
   readonly 'add.failed.one': 'n' | 'reason';
   readonly 'add.failed.other': 'n' | 'reason';
   readonly 'add.working.many': 'done' | 'n';

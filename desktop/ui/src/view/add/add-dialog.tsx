@@ -97,6 +97,7 @@ export function AddDialog({ given }: AddProps) {
     const next = new Set(left);
     if (!next.delete(key)) next.add(key);
     setLeft(next);
+    probing.choose([key]);
   };
   const checkAll = (checked: boolean) => {
     const next = new Set(left);
@@ -105,6 +106,7 @@ export function AddDialog({ given }: AddProps) {
       else next.add(url);
     }
     setLeft(next);
+    probing.choose(shown.map(({ url }) => url));
   };
   // Links that the filter hides are not added: nobody sees whether they are checked.
   const wanted = shown.filter(({ url }) => !left.has(url));
@@ -195,7 +197,7 @@ export function AddDialog({ given }: AddProps) {
         <LinksField value={typed} onChange={setTyped} />
         <div className="add-line">
           <span className="note" role="status">
-            {found.reading && text.t('add.reading', { n: text.number(found.links.length) })}
+            {found.reading && text.n('add.reading', found.links.length)}
             {found.reading || reading.page !== undefined
               ? ''
               : found.links.length > 0

@@ -46,6 +46,7 @@ export function FoundLink({ link, taken, toggle, tabIndex, pageHost, probed }: L
       tabIndex={tabIndex}
       duplicate={duplicate}
       here={probed?.here}
+      hasProblem={probed?.problem !== undefined}
     />
   );
 }
@@ -127,11 +128,14 @@ interface FoundProps {
   readonly duplicate: Duplicate | undefined;
   /** Where a file of this name and length is already. */
   readonly here?: ProbedLink['here'];
+  /** True if `where` says why the server does not give the file. */
+  readonly hasProblem?: boolean;
 }
 
 function Found(props: FoundProps) {
   const { name, category, title, where, taken, disabled, toggle, tabIndex, duplicate, here } =
     props;
+  const { hasProblem } = props;
   const text = useText();
   const categories = useAppState(({ settings }) => settings?.categories);
   const alike = here === undefined ? undefined : text.t(`add.here.${here}`);
@@ -148,12 +152,12 @@ function Found(props: FoundProps) {
       />
       <Icon name={typeIcon({ name, category }, categories)} size={15} />
       <span className="cut found-name">{name}</span>
-      {same === undefined ? (
+      {same === undefined && !hasProblem ? (
         <span className="note cut">{where}</span>
       ) : (
-        <span className="found-duplicate">
-          <Icon name="copy" size={13} />
-          {same}
+        <span className={`found-mark${same === undefined ? ' bad' : ''}`}>
+          <Icon name={same === undefined ? 'failed' : 'copy'} size={13} />
+          <span className="cut">{same ?? where}</span>
         </span>
       )}
     </label>

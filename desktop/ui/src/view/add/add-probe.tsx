@@ -3,6 +3,7 @@
 import type { FoundLink, ProbedLink } from '@millrace/shared/bridge/rpc/adding-api';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { AddForm } from '../../model/adding/add-form.ts';
+import { afterAnswers, afterChoice, NOTHING_LEFT_OUT } from '../../model/adding/left-out.ts';
 import {
   asksByItself,
   fewQuestions,
@@ -27,10 +28,12 @@ interface Probing {
   readonly running: boolean;
   /** Asks about all links anew. */
   readonly start: () => void;
+  /** Takes links that the user has checked or unchecked. */
+  readonly choose: (urls: readonly string[]) => void;
 }
 
 /**
- * Files that are here already are left out, unless the user takes them back in.
+ * Files that are here already or cannot be fetched are left out, unless the user takes them back in.
  *
  * @param mayAsk false: only the user asks, because somebody else has brought the links
  */
@@ -60,14 +63,18 @@ export function useProbe(
     });
     return new Map(known);
   }, [questions, answers]);
-  const leftOut = useRef({ links, urls: new Set<string>() });
+  const leftOut = useRef({ links, now: NOTHING_LEFT_OUT });
   useEffect(() => {
-    const here = [...probed].flatMap(([url, one]) => (one.here === undefined ? [] : url));
-    const before = leftOut.current.links === links ? leftOut.current.urls : new Set();
-    leftOut.current = { links, urls: new Set(here) };
-    const more = here.filter((url) => !before.has(url));
-    if (more.length > 0) setLeft((left) => new Set([...left, ...more]));
+    const { now: before } = leftOut.current;
+    const isSame = leftOut.current.links === links;
+    const { leftOut: now, out, back } = afterAnswers(isSame ? before : NOTHING_LEFT_OUT, probed);
+    leftOut.current = { links, now };
+    if (out.length + back.length === 0) return;
+    setLeft((left) => new Set([...left, ...out].filter((url) => !back.includes(url))));
   }, [probed, links, setLeft]);
+  const choose = (urls: readonly string[]) => {
+    leftOut.current = { links, now: afterChoice(leftOut.current.now, urls) };
+  };
 
   const ask = async () => {
     const mine = ++round.current;
@@ -81,7 +88,7 @@ export function useProbe(
     }
     setRunning(false);
   };
-  return { probed, running: running || asking, start: () => void ask() };
+  return { probed, running: running || asking, start: () => void ask(), choose };
 }
 
 export function ProbeButton({ probing: { probed, running, start } }: { probing: Probing }) {

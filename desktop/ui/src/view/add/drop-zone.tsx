@@ -48,7 +48,7 @@ export function DropZone() {
       const target = event.target as Element;
       if (target.closest('input, textarea, [role="dialog"]') !== null) return;
       const pasted = event.clipboardData?.getData('text/plain') ?? '';
-      if (pasted.trim() === '' || app.state.link.kind !== 'open') return;
+      if (pasted.trim() === '') return;
       event.preventDefault();
       actions.add(pasted);
     };
