@@ -4,7 +4,7 @@
  * MILLRACE_TEST_SEED repeats the moments.
  */
 
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { seededRandom } from '../../../shared/src/base/clock.ts';
@@ -15,6 +15,7 @@ import {
   appendTo,
   askDepot,
   DepotStage,
+  owned,
   reserve,
   stateOf,
 } from '../../fixtures/stages/depot-stage.ts';
@@ -104,6 +105,44 @@ test('bytes that a crash has cut off or damaged are not counted', async () => {
   expect(offset).toBe(262_144);
   const answer = await appendTo(write, offset, content.subarray(offset), true);
   expect([answer.status, answer.body.sha256]).toEqual([200, sha256(content)]);
+});
+
+test('a depot that is killed while it reads thousands of allocations loses none, and counts all before it answers', async () => {
+  const dir = join(stage.folder, 'many');
+  let edge = await stage.start('--depot-dir', dir);
+  const content = contentOf('one of many', 200_000);
+  const [whole, part] = [await reserve(edge, content.length), await reserve(edge, content.length)];
+  await appendTo(whole.write, 0, content, true);
+  await appendTo(part.write, 0, content.subarray(0, 131_072), false);
+  const room = async () => (await askDepot('GET', `${edge.url}/-/depot`, owned())).body.bytes;
+  const before = await room();
+  await edge.stop('SIGKILL');
+  const folderOf = (id: string) => {
+    const hex = Buffer.from(id, 'base64url').toString('hex');
+    return join(dir, 'objects', hex.slice(0, 2), hex.slice(2));
+  };
+  const [, id = ''] = /\/d\/([^/]+)\//.exec(whole.read) ?? [];
+  const head = await readFile(join(folderOf(id), 'head'), 'utf8');
+  const [MANY, EACH] = [3000, 1000];
+  const small = head.replaceAll(String(content.length), String(EACH));
+  for (let i = 0; i < MANY; i++) {
+    const other = Buffer.from(id, 'base64url');
+    other.writeUInt32BE(i, 0);
+    const name = other.toString('base64url');
+    await mkdir(folderOf(name), { recursive: true });
+    await writeFile(join(folderOf(name), 'head'), small.replace(id, name));
+  }
+  // The first one is killed as soon as it listens; the second is asked as soon as it does.
+  await (await stage.restart(edge, '--depot-dir', dir)).stop('SIGKILL');
+  edge = await stage.restart(edge, '--depot-dir', dir);
+  const asked = [askDepot('HEAD', part.write), fetch(whole.read), room()] as const;
+  const [upload, answer, left] = await Promise.all(asked);
+  expect(upload.headers.get('upload-offset')).toBe('131072');
+  expect(sha256(Buffer.from(await answer.arrayBuffer()))).toBe(sha256(content));
+  expect(left).toBe(before - MANY * EACH);
+  const rest = await appendTo(part.write, 131_072, content.subarray(131_072), true);
+  expect([rest.status, rest.body.sha256]).toEqual([200, sha256(content)]);
+  await edge.stop();
 });
 
 test('a pull whose depot is killed goes on where it stood when it is posted again, and from depot to depot', async () => {
