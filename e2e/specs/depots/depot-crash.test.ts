@@ -145,6 +145,47 @@ test('a depot that is killed while it reads thousands of allocations loses none,
   await edge.stop();
 });
 
+test('standard input is stored as it comes, also by a depot that is killed meanwhile; what has ended leaves nothing', async () => {
+  const dir = join(stage.folder, 'streamed');
+  let edge = await stage.start('--depot-dir', dir);
+  const content = contentOf('standard input', 40 * MIB);
+  const state = join(stage.folder, 'state of streams');
+  const begin = (...options: string[]) => {
+    const args = ['upload', '-', '--edge', edge.url, '--token-file', stage.tokenFile, '--json'];
+    return new CliProcess([...args, ...options], { MILLRACE_STATE: state }, 'pipe');
+  };
+  const used = async () => (await edge.status()).admission.depotBytes?.use ?? 0;
+  const nameless = begin();
+  expect(await nameless.result).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--name'),
+  });
+
+  const run = begin('--name', 'all of it.bin');
+  const input = run.child.stdin as NodeJS.WritableStream;
+  // The first part is 16 MiB: it is sent before there is more.
+  input.write(content.subarray(0, 20 * MIB));
+  await until(async () => (await used()) > 0);
+  await edge.stop('SIGKILL');
+  edge = await stage.restart(edge, '--depot-dir', dir);
+  input.end(content.subarray(20 * MIB));
+  const { code, stdout } = await run.result;
+  const done = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+  expect([code, done]).toMatchObject([0, { bytes: content.length, sha256: sha256(content) }]);
+  expect(new URL(done.link).pathname).toMatch(/all.*bin$/);
+  const stored = Buffer.from(await (await fetch(done.link)).arrayBuffer());
+  expect(stored.equals(content)).toBe(true);
+  expect(await used()).toBe(content.length);
+
+  const ended = begin('--name', 'ended');
+  (ended.child.stdin as NodeJS.WritableStream).write(content.subarray(0, 20 * MIB));
+  await until(async () => (await used()) > content.length);
+  ended.child.kill('SIGINT');
+  await ended.result;
+  await until(async () => (await used()) === content.length);
+  await edge.stop();
+});
+
 test('a pull whose depot is killed goes on where it stood when it is posted again, and from depot to depot', async () => {
   const origin = await FileServer.start();
   const content = contentOf('pulled', 8 * MIB);
