@@ -1,6 +1,6 @@
 /** Requests to depots, their own files, and the file of their owners. */
 
-import { parseHead } from '../../edge/src/depot/allocation-disk.ts';
+import { parseHead } from '../../edge/src/depot/heads/head.ts';
 import { parseLine } from '../../edge/src/keeping/kept-exnodes.ts';
 import { readCreation } from '../../edge/src/routes/depot/requests.ts';
 import { parseOwners } from '../../shared/src/cdn/depot/owners-file.ts';

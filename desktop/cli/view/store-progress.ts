@@ -23,7 +23,8 @@ export class StoreProgress {
   readonly #startedAt = performance.now();
   readonly #rate = new RateMeter(performance.now());
   #timer: NodeJS.Timeout | undefined;
-  #bytes = 0;
+  /** Undefined while the length is not known. */
+  #bytes: number | undefined;
   #resumedAt = 0;
   #end = 0;
 
@@ -41,13 +42,15 @@ export class StoreProgress {
     return Math.round(performance.now() - this.#startedAt);
   }
 
-  begun(bytes: number, stored: number): void {
+  /** @param bytes undefined: the length is known in the end only */
+  begun(bytes: number | undefined, stored: number): void {
     this.#bytes = bytes;
     this.#resumedAt = stored;
     this.#end = stored;
     const resumed = stored > 0 ? `, ${formatBytes(stored)} are there already` : '';
     const event = { event: 'start', bytes, storedBytes: stored };
-    this.tell(event, `${this.#name}: ${formatBytes(bytes)}${resumed}`);
+    const length = bytes === undefined ? 'of unknown length' : formatBytes(bytes);
+    this.tell(event, `${this.#name}: ${length}${resumed}`);
     const usual = this.#line.isMoving ? TERMINAL_INTERVAL_MS : PLAIN_INTERVAL_MS;
     const intervalMs = this.#report.json ? JSON_INTERVAL_MS : usual;
     this.#timer = setInterval(() => this.#show(), intervalMs).unref();
@@ -86,8 +89,9 @@ export class StoreProgress {
   /** Says how much has been stored, for people. */
   stored(): void {
     const { ms } = this;
-    const rate = formatRate((this.#bytes - this.#resumedAt) / Math.max(0.001, ms / 1000));
-    this.#note(`Stored ${formatBytes(this.#bytes)} in ${formatDuration(ms)}, ${rate}`);
+    const bytes = this.#bytes ?? this.#end;
+    const rate = formatRate((bytes - this.#resumedAt) / Math.max(0.001, ms / 1000));
+    this.#note(`Stored ${formatBytes(bytes)} in ${formatDuration(ms)}, ${rate}`);
   }
 
   /** Tells of an event: an object for programs, a line for people. */
@@ -111,16 +115,17 @@ export class StoreProgress {
 
   #show(): void {
     const bytesPerSecond = this.#rate.bytesPerSecond(performance.now());
-    const left = Math.max(0, this.#bytes - this.#end);
-    const etaMs = bytesPerSecond > 0 ? (left / bytesPerSecond) * 1000 : undefined;
     const [length, storedBytes] = [this.#bytes, this.#end];
+    const left = length === undefined ? undefined : Math.max(0, length - storedBytes);
+    const etaMs =
+      left !== undefined && bytesPerSecond > 0 ? (left / bytesPerSecond) * 1000 : undefined;
     if (this.#report.json) {
       this.#report.object({ event: 'progress', length, storedBytes, bytesPerSecond, etaMs });
       return;
     }
     if (this.#quiet) return;
     // Bytes go in order: the strip fills from the left.
-    const full = (cells: number) => (storedBytes / Math.max(1, length)) * cells;
+    const full = (cells: number) => (storedBytes / Math.max(1, length ?? Infinity)) * cells;
     const strip = (cells: number) =>
       Array.from({ length: cells }, (_, i) => Math.min(1, Math.max(0, full(cells) - i)));
     const shown: Shown = { length, storedBytes, bytesPerSecond, etaMs, strip };

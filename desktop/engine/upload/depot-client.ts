@@ -16,6 +16,7 @@ import {
   uploadFields,
 } from '@millrace/shared/http/fields/upload-fields';
 import { tryRead } from '@millrace/shared/schema/read';
+import { create as createDisposition } from 'content-disposition';
 import * as z from 'zod';
 import { type Answer, type Content, contentOf, exchange } from '../net/depot-exchange.ts';
 
@@ -88,6 +89,27 @@ export async function allocate(
     url: `${edge}/-/depot`,
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     content: contentOf(JSON.stringify(wanted)),
+    signal,
+  });
+  return read(ALLOCATED, text);
+}
+
+/** Reserves space for an upload whose length is not known: it grows. @throws as `allocate` */
+export async function allocateOpen(
+  edge: string,
+  token: string,
+  { name, seconds }: { readonly name: string; readonly seconds: number },
+  signal: AbortSignal,
+): Promise<Allocated> {
+  const { text } = await exchange({
+    method: 'POST',
+    url: `${edge}/-/depot?for=${seconds}s`,
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-disposition': createDisposition(name, { type: 'attachment' }),
+      ...uploadFields({ complete: false }),
+    },
+    content: contentOf(''),
     signal,
   });
   return read(ALLOCATED, text);
@@ -196,17 +218,31 @@ export async function stateOf(
   return readState(await exchange({ method: 'HEAD', url: write, headers, signal }));
 }
 
+/** Appends the rest of a file, which completes the upload. Parameters and errors as of `append`. */
+export function appendRest(
+  write: string,
+  offset: number,
+  content: Content,
+  onStored: (offset: number) => void,
+  signal: AbortSignal,
+  headers: Record<string, string> = {},
+): Promise<UploadState> {
+  return append(write, offset, content, true, onStored, signal, headers);
+}
+
 /**
- * Appends the rest of a file, which completes the upload.
+ * Appends bytes to an upload.
  *
+ * @param complete true if they are its last ones
  * @param onStored called with the number of bytes that are stored for certain
  * @param headers further fields, as of `stateOf`
  * @throws as `allocate`, and errors of the pieces
  */
-export async function appendRest(
+export async function append(
   write: string,
   offset: number,
   content: Content,
+  complete: boolean,
   onStored: (offset: number) => void,
   signal: AbortSignal,
   headers: Record<string, string> = {},
@@ -217,7 +253,7 @@ export async function appendRest(
     headers: {
       ...headers,
       'content-type': PARTIAL_UPLOAD,
-      ...uploadFields({ offset, complete: true }),
+      ...uploadFields({ offset, complete }),
     },
     content,
     onInterim(fields) {

@@ -7,6 +7,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { endsDownload, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Stripe } from '@millrace/shared/exnode/stripe';
 import type { FileState } from '../archive/upload-source.ts';
+import type { RateLimit } from '../download/rate-limit.ts';
 import { appendRest } from './depot-client.ts';
 import { type GivenData, StripeReader } from './stripe-reader.ts';
 import type { StripeSpace } from './stripe-space.ts';
@@ -34,6 +35,8 @@ export interface PassOptions {
   readonly digests: boolean;
   /** Longest time for which a depot may be silent, if that is shorter than usual. */
   readonly patienceMs: Millis;
+  /** Limit of the bytes that are sent. */
+  readonly limit: RateLimit | undefined;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
   readonly signal: AbortSignal;
@@ -185,12 +188,13 @@ class StripePass {
     offset: number,
     sending: Sending,
   ): AsyncGenerator<Buffer, void, undefined> {
-    const { now, observe } = this.#options;
+    const { limit, now, observe } = this.#options;
     let at = start;
     for await (const { buffer, length } of stream) {
       const end = at + length;
       for (let from = Math.max(at, offset); from < end; from += PIECE_BYTES) {
         const bytes = Math.min(PIECE_BYTES, end - from);
+        await limit?.take(bytes, this.#signal);
         [sending.isHanded, sending.at] = [true, now()];
         yield Buffer.from(buffer as ArrayBuffer, from - at, bytes);
         sending.isHanded = false;

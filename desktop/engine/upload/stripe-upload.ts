@@ -190,6 +190,7 @@ class StripeUpload {
         given: givenOf(this.#source, this.#encrypted),
         spaces: new Map(spaces),
         digests: this.#digests === undefined,
+        limit: this.#options.limit,
         patienceMs: this.#patienceMs,
         observe: {
           looked: () => this.#begin(),

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { uploadFields } from '@millrace/shared/http/fields/upload-fields';
-import { upload } from './upload.ts';
+import { type UploadOptions, upload } from './upload.ts';
 
 const BYTES = 1_500_000;
 const END = '2100-01-01T00:00:00.000Z';
@@ -81,7 +81,7 @@ async function losingDepot(comeBack: (stored: Buffer) => Buffer) {
     } else append(request, response).catch(() => {});
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const send = (state: string) =>
+  const send = (state: string, more: Partial<UploadOptions> = {}) =>
     upload({
       ...{ path: join(dir, 'file.bin'), name: 'file.bin', token: 'token', forMs: 3_600_000 },
       edge: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -90,6 +90,7 @@ async function losingDepot(comeBack: (stored: Buffer) => Buffer) {
       signal: new AbortController().signal,
       now: () => performance.now(),
       observe: { begun() {}, sent() {}, retried() {}, anew() {} },
+      ...more,
     });
   const close = () => {
     server.closeAllConnections();
@@ -105,6 +106,32 @@ test('a depot that comes back with older data gets all bytes from there on again
     expect(depot.offsets).toEqual([0, 100_000]);
     expect(depot.stored().equals(content)).toBe(true);
     expect(sha256).toBe(createHash('sha256').update(content).digest('hex'));
+  } finally {
+    depot.close();
+  }
+});
+
+test('a limited upload pays for each byte before it is sent, and again for those that are sent again', async () => {
+  const depot = await losingDepot((stored) => stored.subarray(0, 100_000));
+  let paid = 0;
+  const early: number[] = [];
+  try {
+    await depot.send('limited', {
+      limit: {
+        async take(bytes) {
+          paid += bytes;
+        },
+      },
+      observe: {
+        ...{ begun() {}, retried() {}, anew() {} },
+        sent(end) {
+          if (end > paid) early.push(end);
+        },
+      },
+    });
+    expect(early).toEqual([]);
+    expect(paid).toBeGreaterThanOrEqual(CUT + BYTES - 100_000);
+    expect(depot.stored().equals(content)).toBe(true);
   } finally {
     depot.close();
   }

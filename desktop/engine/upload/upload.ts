@@ -11,6 +11,7 @@ import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { GuestSpace as Reserved } from '@millrace/shared/http/urls/guest-link';
 import { openSource } from '../archive/open-source.ts';
 import type { UploadSource } from '../archive/upload-source.ts';
+import type { RateLimit } from '../download/rate-limit.ts';
 import type { Content } from '../net/depot-exchange.ts';
 import { type Allocated, appendRest, stateOf, type UploadState } from './depot-client.ts';
 import type { EncryptedFile } from './encrypted-file.ts';
@@ -40,6 +41,8 @@ export interface UploadOptions {
   readonly token: string;
   /** Time from now for which the file is stored. */
   readonly forMs: Millis;
+  /** Limit of the bytes that are sent. */
+  readonly limit?: RateLimit | undefined;
   /** Folder for the state of programs. */
   readonly state: string;
   /** Time without progress after which the upload is given up. */
@@ -194,6 +197,7 @@ class Upload {
       at += piece.length;
       // The last byte goes out only if the file is still the same: it completes the upload.
       if (at === bytes) await this.#source.check();
+      await this.#options.limit?.take(piece.length, this.#options.signal);
       yield piece;
       this.#options.observe.sent(at);
     }

@@ -53,7 +53,11 @@ test('a striped file has a shard at each depot, and the command needs as many', 
     4,
     { code: 'too-few-depots', detail: expect.stringMatching(/takes 6 depots: 1 more is needed/) },
   ]);
-  const { code, stdout } = await runCli(uploading(edges, '--stripe', '4+2', '-o', exnode), env);
+  // Depots would take it for a stalled one.
+  const slow = await runCli(uploading(edges, '--stripe', '4+2', '--limit', '100KiB/s'), env);
+  expect([slow.code, slow.stderr]).toEqual([2, expect.stringContaining('192 KiB/s for 6 depots')]);
+  const limited = uploading(edges, '--stripe', '4+2', '--limit', '50MiB/s', '-o', exnode);
+  const { code, stdout } = await runCli(limited, env);
   const done = eventsOf(stdout).at(-1);
   expect([code, done]).toMatchObject([0, { event: 'done', bytes: BYTES, sha256: sha256(content) }]);
   expect((await stat(exnode)).mode & 0o777).toBe(0o600);

@@ -4,7 +4,7 @@
  * MILLRACE_TEST_SEED repeats the moments.
  */
 
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { seededRandom } from '../../../shared/src/base/clock.ts';
@@ -15,6 +15,7 @@ import {
   appendTo,
   askDepot,
   DepotStage,
+  owned,
   reserve,
   stateOf,
 } from '../../fixtures/stages/depot-stage.ts';
@@ -104,6 +105,85 @@ test('bytes that a crash has cut off or damaged are not counted', async () => {
   expect(offset).toBe(262_144);
   const answer = await appendTo(write, offset, content.subarray(offset), true);
   expect([answer.status, answer.body.sha256]).toEqual([200, sha256(content)]);
+});
+
+test('a depot that is killed while it reads thousands of allocations loses none, and counts all before it answers', async () => {
+  const dir = join(stage.folder, 'many');
+  let edge = await stage.start('--depot-dir', dir);
+  const content = contentOf('one of many', 200_000);
+  const [whole, part] = [await reserve(edge, content.length), await reserve(edge, content.length)];
+  await appendTo(whole.write, 0, content, true);
+  await appendTo(part.write, 0, content.subarray(0, 131_072), false);
+  const room = async () => (await askDepot('GET', `${edge.url}/-/depot`, owned())).body.bytes;
+  const before = await room();
+  await edge.stop('SIGKILL');
+  const folderOf = (id: string) => {
+    const hex = Buffer.from(id, 'base64url').toString('hex');
+    return join(dir, 'objects', hex.slice(0, 2), hex.slice(2));
+  };
+  const [, id = ''] = /\/d\/([^/]+)\//.exec(whole.read) ?? [];
+  const head = await readFile(join(folderOf(id), 'head'), 'utf8');
+  const [MANY, EACH] = [3000, 1000];
+  const small = head.replaceAll(String(content.length), String(EACH));
+  for (let i = 0; i < MANY; i++) {
+    const other = Buffer.from(id, 'base64url');
+    other.writeUInt32BE(i, 0);
+    const name = other.toString('base64url');
+    await mkdir(folderOf(name), { recursive: true });
+    await writeFile(join(folderOf(name), 'head'), small.replace(id, name));
+  }
+  // The first one is killed as soon as it listens; the second is asked as soon as it does.
+  await (await stage.restart(edge, '--depot-dir', dir)).stop('SIGKILL');
+  edge = await stage.restart(edge, '--depot-dir', dir);
+  const asked = [askDepot('HEAD', part.write), fetch(whole.read), room()] as const;
+  const [upload, answer, left] = await Promise.all(asked);
+  expect(upload.headers.get('upload-offset')).toBe('131072');
+  expect(sha256(Buffer.from(await answer.arrayBuffer()))).toBe(sha256(content));
+  expect(left).toBe(before - MANY * EACH);
+  const rest = await appendTo(part.write, 131_072, content.subarray(131_072), true);
+  expect([rest.status, rest.body.sha256]).toEqual([200, sha256(content)]);
+  await edge.stop();
+});
+
+test('standard input is stored as it comes, also by a depot that is killed meanwhile; what has ended leaves nothing', async () => {
+  const dir = join(stage.folder, 'streamed');
+  let edge = await stage.start('--depot-dir', dir);
+  const content = contentOf('standard input', 40 * MIB);
+  const state = join(stage.folder, 'state of streams');
+  const begin = (...options: string[]) => {
+    const args = ['upload', '-', '--edge', edge.url, '--token-file', stage.tokenFile, '--json'];
+    return new CliProcess([...args, ...options], { MILLRACE_STATE: state }, 'pipe');
+  };
+  const used = async () => (await edge.status()).admission.depotBytes?.use ?? 0;
+  const nameless = begin();
+  expect(await nameless.result).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--name'),
+  });
+
+  const run = begin('--name', 'all of it.bin');
+  const input = run.child.stdin as NodeJS.WritableStream;
+  // The first part is 16 MiB: it is sent before there is more.
+  input.write(content.subarray(0, 20 * MIB));
+  await until(async () => (await used()) > 0);
+  await edge.stop('SIGKILL');
+  edge = await stage.restart(edge, '--depot-dir', dir);
+  input.end(content.subarray(20 * MIB));
+  const { code, stdout } = await run.result;
+  const done = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+  expect([code, done]).toMatchObject([0, { bytes: content.length, sha256: sha256(content) }]);
+  expect(new URL(done.link).pathname).toMatch(/all.*bin$/);
+  const stored = Buffer.from(await (await fetch(done.link)).arrayBuffer());
+  expect(stored.equals(content)).toBe(true);
+  expect(await used()).toBe(content.length);
+
+  const ended = begin('--name', 'ended');
+  (ended.child.stdin as NodeJS.WritableStream).write(content.subarray(0, 20 * MIB));
+  await until(async () => (await used()) > content.length);
+  ended.child.kill('SIGINT');
+  await ended.result;
+  await until(async () => (await used()) === content.length);
+  await edge.stop();
 });
 
 test('a pull whose depot is killed goes on where it stood when it is posted again, and from depot to depot', async () => {

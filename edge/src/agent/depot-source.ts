@@ -70,6 +70,7 @@ export class DepotSource implements ChunkSource {
     const { origin, peers, now } = this.#options;
     const id = depotFileId(request.version.url);
     if (id === undefined) return origin.fetch(request, attempt, signal, observer);
+    await this.#options.depot?.ready(signal);
     if (this.isLocal(request)) return this.#read(id, request, signal, observer);
     if (peers === undefined) throw new MillraceError('no-such-allocation');
     const startedAt = now();

@@ -30,6 +30,11 @@ export class DepotAdministration {
     this.#log = log;
   }
 
+  /** Waits until all allocations are there. @throws as `Depot.ready` */
+  ready(signal: AbortSignal): Promise<void> {
+    return this.#depot.ready(signal);
+  }
+
   /** Lists allocations. */
   list(selection: Selection): AllocationList {
     let [count, bytes] = [0, 0];

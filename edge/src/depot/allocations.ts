@@ -12,7 +12,8 @@ import type { Capability } from '@millrace/shared/http/urls/depot-link';
 import { LRUCache } from 'lru-cache';
 import { isProved } from '../policy/proofs.ts';
 import { Allocation } from './allocation.ts';
-import type { AllocationDisk, Found, Head } from './allocation-disk.ts';
+import type { AllocationDisk, Found, Left } from './allocation-disk.ts';
+import type { Head } from './heads/head.ts';
 import type { Proofs } from './secrets.ts';
 
 /** Ended leases whose links are told that they have expired; others are told that there is no file. */
@@ -34,15 +35,24 @@ export class Allocations {
   readonly #expired = new LRUCache<string, Proofs>({ max: MAX_EXPIRED });
   /** Deletions under way. */
   readonly #deletions = new Set<Promise<void>>();
+  readonly #folderOf = (id: string) => this.#options.disk.folderOf(id);
 
   constructor(options: AllocationsOptions) {
     this.#options = options;
   }
 
-  /** Finds the allocations of former runs, and deletes what they have left besides. */
-  async recover(): Promise<void> {
+  /**
+   * Reads the allocations of former runs, and deletes what they have left besides. Only complete once it
+   * has resolved: until then the account lacks some, and an id that is not found may yet be.
+   *
+   * @param left what the disk lists
+   * @param signal ends the reading
+   */
+  async recover(left: Left, signal: AbortSignal): Promise<void> {
     const { disk, log } = this.#options;
-    await disk.recoverAll((found) => this.#restore(found), log);
+    await disk.recoverAll(left, (found) => this.#restore(found), log, signal);
+    if (signal.aborted) return;
+    log.info({ count: this.count }, 'the allocations of the depot are known');
     this.#delete(disk.emptyTrash());
     this.collect();
   }
@@ -85,7 +95,8 @@ export class Allocations {
    */
   async create(head: Head): Promise<Allocation> {
     const { disk, ledger } = this.#options;
-    const allocation = new Allocation(await disk.create(head), head, 0, 0);
+    await disk.create(head);
+    const allocation = new Allocation(this.#folderOf, head, 0, 0);
     // A short lease may be over by now.
     if (ledger.get(head.id) === undefined) throw new MillraceError('allocation-expired');
     this.#all.set(head.id, allocation);
@@ -172,13 +183,13 @@ export class Allocations {
     this.#deletions.add(done);
   }
 
-  #restore({ head: left, folder, offset, sums }: Found): void {
+  #restore({ head: left, offset, sums }: Found): void {
     const { ledger, wallClock } = this.#options;
     const pull = left.pull && pullAfterRestart(left.pull, wallClock());
     const head = { ...left, pull };
     const { id, owner, expiresAt, final } = head;
     ledger.restore({ id, owner, bytes: Math.max(head.bytes, offset), expiresAt });
-    const allocation = new Allocation(folder, head, offset, sums);
+    const allocation = new Allocation(this.#folderOf, head, offset, sums);
     // By a former run, as far as this one knows.
     allocation.told = final !== undefined;
     this.#all.set(id, allocation);

@@ -8,9 +8,9 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import type { PullRecord } from '@millrace/shared/cdn/depot/pull-record';
 import type { LeaseLedger } from '@millrace/shared/cdn/upkeep/lease-ledger';
 import type { Allocation } from './allocation.ts';
-import type { Head } from './allocation-disk.ts';
 import type { Allocations } from './allocations.ts';
 import type { Blocked } from './blocked.ts';
+import type { Head } from './heads/head.ts';
 import type { Space } from './space.ts';
 import { hashRest } from './verified-read.ts';
 

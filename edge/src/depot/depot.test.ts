@@ -102,6 +102,31 @@ describe('Depot', () => {
     expect(again.usedBytes).toBe(700_000);
   });
 
+  test('a depot that is closed while it reads former allocations leaves all of them to the next one', async () => {
+    const first = await open();
+    const files: Allocated[] = [];
+    for (let i = 0; i < 5; i++) {
+      const made = await reserve(first, 100);
+      await send(first, made.allocation, [Buffer.alloc(100, i)]);
+      // Some are complete, others go on.
+      if (i < 3) await first.contents.complete(made.allocation, new AbortController().signal);
+      files.push(made);
+    }
+    const options = { dir, quotaBytes: 1000, maxLeaseMs: HOUR, owners, log: silent };
+    const begun = await Depot.begin({ ...options, wallClock: () => now });
+    expect(begun.isReady).toBe(false);
+    await begun.close();
+    await expect(begun.ready(new AbortController().signal)).rejects.toEqual(
+      failing('depot-unreachable'),
+    );
+    const again = await open();
+    expect([again.isReady, again.count, again.usedBytes]).toEqual([true, 5, 500]);
+    for (const [i, made] of files.entries()) {
+      const content = await contentOf(find(again, made));
+      expect(content.equals(Buffer.alloc(100, i))).toBe(true);
+    }
+  });
+
   test('records of an append that failed before it was acknowledged do not follow later ones', async () => {
     const depot = await open();
     const made = await reserve(depot, 1_000_000);

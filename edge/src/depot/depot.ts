@@ -12,12 +12,14 @@ import type { Capability, DepotLink } from '@millrace/shared/http/urls/depot-lin
 import type { Owners } from '../policy/depot-owners.ts';
 import { proofOf } from '../policy/proofs.ts';
 import type { Allocation } from './allocation.ts';
-import { AllocationDisk, type Head } from './allocation-disk.ts';
+import { AllocationDisk, type Left } from './allocation-disk.ts';
 import { Allocations } from './allocations.ts';
 import { Blocked } from './blocked.ts';
 import { Contents } from './contents.ts';
 import { readDepotTag } from './depot-tag.ts';
 import { DiskRoom } from './disk-room.ts';
+import type { Head } from './heads/head.ts';
+import { Restoration } from './heads/restoration.ts';
 import { allowanceOf, checkLease, checkSize, refuse } from './refusals.ts';
 import { newCapabilities } from './secrets.ts';
 import { type Request, Space } from './space.ts';
@@ -39,6 +41,13 @@ export interface DepotOptions {
 export interface Allocated {
   readonly allocation: Allocation;
   readonly secrets: Readonly<Record<Capability, string>>;
+}
+
+/** Name, blocked digests and former allocations, as the folder has them. */
+interface Own {
+  readonly tag: string;
+  readonly blocked: Blocked;
+  readonly left: Left;
 }
 
 export class Depot {
@@ -64,12 +73,9 @@ export class Depot {
   readonly #room: DiskRoom;
   readonly #ledger: LeaseLedger;
   readonly #all: Allocations;
+  readonly #restoration: Restoration;
 
-  private constructor(
-    options: DepotOptions,
-    disk: AllocationDisk,
-    { tag, blocked }: { readonly tag: string; readonly blocked: Blocked },
-  ) {
+  private constructor(options: DepotOptions, disk: AllocationDisk, { tag, blocked, left }: Own) {
     const { quotaBytes, dir, log, wallClock } = options;
     this.#options = options;
     this.tag = tag;
@@ -82,6 +88,7 @@ export class Depot {
     const all = new Allocations({ disk, ledger, log, wallClock, diskError });
     this.#all = all;
     const onStored = (allocation: Allocation) => this.onStored(allocation);
+    this.#restoration = new Restoration((signal) => all.recover(left, signal));
     this.contents = new Contents({ all, ledger, space: this.space, blocked, wallClock, onStored });
   }
 
@@ -91,12 +98,40 @@ export class Depot {
    * @throws Error if the folder cannot be used
    */
   static async open(options: DepotOptions): Promise<Depot> {
+    const depot = await Depot.begin(options);
+    await depot.#restoration.done;
+    return depot;
+  }
+
+  /**
+   * Opens a depot that goes on to read the allocations of former runs. What concerns these waits for
+   * `ready` first.
+   *
+   * @throws Error if the folder cannot be used
+   */
+  static async begin(options: DepotOptions): Promise<Depot> {
     const { dir } = options;
     const disk = await AllocationDisk.open(dir);
-    const own = { tag: await readDepotTag(dir), blocked: await Blocked.open(dir) };
-    const depot = new Depot(options, disk, own);
-    await depot.#all.recover();
-    return depot;
+    const tag = await readDepotTag(dir);
+    return new Depot(options, disk, {
+      tag,
+      blocked: await Blocked.open(dir),
+      left: await disk.list(),
+    });
+  }
+
+  /** True once all allocations of former runs are there. */
+  get isReady(): boolean {
+    return this.#restoration.isDone;
+  }
+
+  /**
+   * Waits until all allocations of former runs are there.
+   *
+   * @throws MillraceError `depot-unreachable` if that takes long; the signal's reason
+   */
+  ready(signal: AbortSignal): Promise<void> {
+    return this.#restoration.wait(signal);
   }
 
   get count(): number {
@@ -263,7 +298,8 @@ export class Depot {
   }
 
   /** Ends all requests, and waits for the disk. */
-  close(): Promise<void> {
-    return this.#all.close();
+  async close(): Promise<void> {
+    await this.#restoration.end();
+    await this.#all.close();
   }
 }

@@ -9,7 +9,7 @@ import type { Owner } from '@millrace/shared/cdn/depot/owners-file';
 import type { Allowance, LeaseLedger } from '@millrace/shared/cdn/upkeep/lease-ledger';
 import type { Owners } from '../policy/depot-owners.ts';
 import type { Allocation } from './allocation.ts';
-import type { Head } from './allocation-disk.ts';
+import type { Head } from './heads/head.ts';
 import { allowanceOf, checkSize, NO_MORE, refuse } from './refusals.ts';
 
 /** Bytes by which the reservation of an upload of unknown length grows. */

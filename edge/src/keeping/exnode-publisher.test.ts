@@ -14,7 +14,8 @@ function stage(types: readonly string[]) {
   const all = types.map((type, i) => {
     const final = { length: 10, sha256: `sum-${i}`, at: 0 };
     const head = { id: `id-${i}`, type, final, expiresAt: 1000, proofs: { read: 'proof' } };
-    return { head } as unknown as Allocation;
+    const hasType = (wanted: string) => wanted === type;
+    return { head, hasType, isComplete: true, offset: 10 } as unknown as Allocation;
   });
   const nodes = { there: ['a', 'b', 'c'], failing: new Set<string>(), asked: [] as string[] };
   let now = 0;
@@ -22,7 +23,7 @@ function stage(types: readonly string[]) {
   const publisher = new ExnodePublisher({
     log: silentLog,
     now: () => now,
-    depot: { allocations: all, get: find },
+    depot: { allocations: all, get: find, isReady: true },
     depots: {
       keepers: () => nodes.there.map((name) => ({ name }) as Peer),
       async askToKeep({ name }, id) {

@@ -18,7 +18,7 @@ import type { Depot } from '../depot/depot.ts';
 import type { DepotPeers } from '../peers/depot-peers.ts';
 
 export interface ExnodePublisherOptions {
-  readonly depot: Pick<Depot, 'allocations' | 'get'>;
+  readonly depot: Pick<Depot, 'allocations' | 'get' | 'isReady'>;
   readonly depots: Pick<DepotPeers, 'keepers' | 'askToKeep'>;
   readonly log: Log;
   /** Monotonic milliseconds. */
@@ -81,7 +81,7 @@ export class ExnodePublisher {
   beat(): void {
     const { depot, now } = this.#options;
     if (this.#round === undefined) {
-      if (now() < this.#nextRoundAt) return;
+      if (now() < this.#nextRoundAt || !depot.isReady) return;
       for (const id of this.#published.keys()) {
         if (depot.get(id) === undefined) this.#published.delete(id);
       }
@@ -147,8 +147,12 @@ export class ExnodePublisher {
   }
 }
 
-function isExnode({ head: { type, final } }: Allocation): boolean {
-  return type === EXNODE_TYPE && final !== undefined && final.length <= MAX_DOCUMENT_BYTES;
+function isExnode(allocation: Allocation): boolean {
+  return (
+    allocation.hasType(EXNODE_TYPE) &&
+    allocation.isComplete &&
+    allocation.offset <= MAX_DOCUMENT_BYTES
+  );
 }
 
 function stampOf({ head }: Allocation, keepers: readonly Peer[]): string {

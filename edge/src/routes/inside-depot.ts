@@ -18,13 +18,14 @@ export interface DepotAnswers {
  * Answers a question.
  *
  * @param signal of the node that asks
- * @throws MillraceError those of `Depot.findFor`, `ExnodeKeeper.findFor` and `ExnodeKeeper.keep`
+ * @throws MillraceError those of `Depot.ready`, `Depot.findFor`, `ExnodeKeeper.findFor` and `ExnodeKeeper.keep`
  */
 export async function answerQuestion(
   { depot, copies, wallClock }: DepotAnswers,
   { id, proof, keep }: DepotQuestion,
   signal: AbortSignal,
 ): Promise<StoredFile> {
+  await depot?.ready(signal);
   const isOwn = depot?.get(id) !== undefined || depot?.tag === depotTagOf(id);
   if (depot !== undefined && isOwn && !keep) {
     const { name, type, edition, expiresAt, final } = depot.findFor(id, proof).head;

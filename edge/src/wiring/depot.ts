@@ -49,7 +49,7 @@ export interface DepotStore {
   readonly owners: Owners;
   /** Carries out what operators ask for. */
   readonly administration: DepotAdministration;
-  /** Room that it still has; undefined: it has no owners. */
+  /** Room that it still has; undefined: it has no owners, or is not known yet. */
   readonly room: DepotRoom | undefined;
   /** Reads the owners again. */
   reload(log: Log): void;
@@ -93,7 +93,7 @@ export async function openDepot(context: NodeContext, dir: string): Promise<Depo
   if (lock.gap !== undefined) {
     log.warn({ reason: lock.gap }, 'no other edge is kept out of the folder of the depot');
   }
-  const depot = await Depot.open({ dir, quotaBytes, maxLeaseMs, owners, log, wallClock });
+  const depot = await Depot.begin({ dir, quotaBytes, maxLeaseMs, owners, log, wallClock });
   await checkDisk(config, dir);
   rounds.every(COLLECT_INTERVAL_MS, () => depot.collect());
   admissions.measure('depotBytes', { use: () => depot.usedBytes, limit: quotaBytes });
@@ -108,7 +108,7 @@ export async function openDepot(context: NodeContext, dir: string): Promise<Depo
     owners,
     administration: new DepotAdministration(depot, log),
     get room() {
-      return config.depotOwnersFile === undefined ? undefined : free.now;
+      return config.depotOwnersFile === undefined || !depot.isReady ? undefined : free.now;
     },
     reload(to) {
       try {

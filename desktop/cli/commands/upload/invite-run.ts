@@ -11,6 +11,7 @@ import type { CliContext, CommonOptions, Report } from '../../console/context.ts
 import { edgeOrigin } from '../../console/edge-link.ts';
 import { depotsOf } from '../../options/depots.ts';
 import { UsageError } from '../../text/option-values.ts';
+import { limitOf } from './upload-limit.ts';
 import { checkOutside, nameOf, RETRY_MS, type UploadCommandOptions } from './upload-run.ts';
 import { UploadView } from './upload-view.ts';
 
@@ -84,6 +85,7 @@ export async function runGuestUpload(
       ...{ path, source, name, signal: context.signal, state: context.state, guest: spaces },
       // The journal's name: one upload of a file for each link.
       ...{ edge: spaces[0]?.write ?? '', token: '', forMs: 0 },
+      limit: limitOf(options.limit, 1),
       retryMs: options.retryFor ?? RETRY_MS,
       now: () => performance.now(),
       observe: view,

@@ -27,6 +27,7 @@ import { writeResult } from '../../console/result-file.ts';
 import { depotsOf } from '../../options/depots.ts';
 import { type StripeValue, UsageError } from '../../text/option-values.ts';
 import { checkFree } from './free-output.ts';
+import { limitOf } from './upload-limit.ts';
 import { UploadView } from './upload-view.ts';
 
 export interface UploadCommandOptions extends CommonOptions {
@@ -40,6 +41,7 @@ export interface UploadCommandOptions extends CommonOptions {
   readonly for?: number;
   readonly retryFor?: number;
   readonly name?: string;
+  readonly limit?: number;
   readonly skipLinks?: boolean;
   readonly quiet?: boolean;
   readonly guest?: string;
@@ -92,6 +94,7 @@ async function runFrom(
   view.opened(source);
   const common: CommonUpload = {
     ...{ path, source, name, signal: context.signal, state: context.state },
+    limit: limitOf(options.limit, depotsOfUpload(depots.length, options)),
     forMs: options.for ?? WEEK_MS,
     retryMs: options.retryFor ?? RETRY_MS,
     now: () => performance.now(),
@@ -124,6 +127,14 @@ async function runFrom(
   } finally {
     view.end();
   }
+}
+
+/** Returns the number of depots that get bytes at the same time. */
+function depotsOfUpload(
+  named: number,
+  { stripe, copies = named }: Pick<UploadCommandOptions, 'stripe' | 'copies'>,
+): number {
+  return stripe === undefined ? Math.max(named, copies) : stripe.data + stripe.parity;
 }
 
 /** Checks a file that is written. @throws UsageError if it would be in the folder that is sent */

@@ -35,7 +35,7 @@ export class UploadView implements UrlUploadObserver, StripeObserver, FindObserv
     this.#progress.tell({ event: 'left-out', files: leftOut }, text);
   }
 
-  begun(bytes: number, stored: number): void {
+  begun(bytes: number | undefined, stored: number): void {
     this.#progress.begun(bytes, stored);
   }
 

@@ -1,6 +1,6 @@
 /** `millrace upload`: stores a file in a depot for a time, and prints a link to it. */
 
-import { parseDuration } from '@millrace/shared/base/unit-options';
+import { parseDuration, parseRate } from '@millrace/shared/base/unit-options';
 import { Command } from 'commander';
 import { action, type CliContext } from '../../console/context.ts';
 import { reading, repeated, stripeValue, urlValue, wholeNumber } from '../../text/option-values.ts';
@@ -14,7 +14,7 @@ export function uploadCommand(context: CliContext): Command {
     .summary('store a file for a time, and print a link to it')
     .argument(
       '<file-or-url>',
-      'file or folder to upload, or URL of a file that depots pull themselves',
+      'file or folder to upload, - for standard input, or URL of a file that depots pull themselves',
     )
     .option(
       '--edge <url>',
@@ -60,6 +60,11 @@ export function uploadCommand(context: CliContext): Command {
       reading(parseDuration),
     )
     .option('--name <name>', 'name that it is downloaded under (default: its own)')
+    .option(
+      '--limit <rate>',
+      'bytes per second at most, to all depots together, such as 2MiB/s',
+      reading(parseRate),
+    )
     .option('--skip-links', 'leave out links and special files of a folder, which is else refused')
     .option('--quiet', 'print the link only')
     .option('--json', 'print one JSON object per line')
@@ -84,6 +89,10 @@ A folder is stored as a tar, FOLDER.tar, with names, times to the second, and wh
 files may be run; no tar is written here. "curl -OL LINK" gives the tar, and "millrace
 get LINK --unpack" the folder. A file in it that changes meanwhile ends the upload.
 
+Standard input (-) goes to one depot as it is, with the name of --name. Its bytes
+cannot be read again: an upload that is interrupted by the network goes on, but one
+whose command has ended leaves nothing and cannot be continued.
+
 A URL in place of the file lets the depots fetch it: the first from its server, the
 others from the first. It must be one that their edges may fetch from
 (--allow-origin). Exit status: 0 stored, 3 stored without the shards of depots that
@@ -92,6 +101,10 @@ failed, otherwise as "get".`,
     .action(
       action<UploadCommandOptions, [string]>(context, async (report, options, file) => {
         // Imported here: the command's help needs no engine.
+        if (file === '-') {
+          const { runStreamUpload } = await import('./stream-upload-run.ts');
+          return runStreamUpload(options, report, context);
+        }
         if (options.guest !== undefined) {
           const { runGuestUpload } = await import('./invite-run.ts');
           return runGuestUpload(file, options.guest, options, report, context);

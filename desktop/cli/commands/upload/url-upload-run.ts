@@ -33,6 +33,11 @@ export async function runUrlUpload(
   if (options.stripe !== undefined || options.encrypt === true) {
     throw new UsageError(`--${needed} needs a file: download this one first, and upload it then`);
   }
+  if (options.limit !== undefined) {
+    throw new UsageError(
+      '--limit needs a file: the bytes of a URL go from its server to the depots',
+    );
+  }
   const { edge = [undefined], overwrite = false } = options;
   const { cwd, state, signal } = context;
   const named = await depotsOf(edge.map(edgeOrigin), options.tokenFile, context);

@@ -66,8 +66,14 @@ export async function depotAdministrationRoutes(
     if (administration !== undefined) return administration;
     throw new MillraceError('no-such-page', 'this edge is not a depot');
   };
-  server.get(PATH, { onRequest }, async ({ query }) => list(depot(), query));
-  server.post(PATH, { onRequest }, async ({ body }) => change(depot(), body));
+  server.get(PATH, { onRequest }, async ({ query, signal }) => {
+    await depot().ready(signal);
+    return list(depot(), query);
+  });
+  server.post(PATH, { onRequest }, async ({ body, signal }) => {
+    await depot().ready(signal);
+    return change(depot(), body);
+  });
 }
 
 function list(administration: DepotAdministration, query: unknown): AllocationList {
@@ -108,6 +114,7 @@ export async function answerRelayed(
   const controller = new AbortController();
   res.once('close', () => controller.abort(new MillraceError('interrupted', 'client left')));
   try {
+    await administration.ready(controller.signal);
     if (req.method === 'POST') {
       const text = await new RequestBody(req, res, controller.signal, now).text(BODY_BYTES);
       sendJson(res, 200, await change(administration, JSON.parse(text)));

@@ -197,6 +197,7 @@ export class DepotHandler {
           : undefined;
       return answerOptions(res, allow, takes ? PARTIAL_UPLOAD : undefined, limits);
     }
+    await request?.options.depot.ready(exchange.controller.signal);
     if (target.kind === 'file') return this.#sendWhole(exchange, request, target);
     if (target.kind === 'read' && !this.#isHere(target.id)) {
       return this.#readElsewhere(exchange, target);

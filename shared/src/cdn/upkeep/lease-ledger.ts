@@ -36,16 +36,22 @@ export interface LeaseLedgerOptions {
   readonly maxLeases: number;
 }
 
-interface Entry {
+/** Charge of one owner. */
+interface Account {
   readonly owner: string;
   bytes: number;
-  expiresAt: Millis;
+  leases: number;
 }
 
-/** One end of a lease; stale if the lease has another end by now. */
-interface End {
-  readonly at: Millis;
+/**
+ * A lease until it is released or has another end; stale from then on. There may be a million, so that
+ * the map and the heap share these.
+ */
+interface Entry {
   readonly id: string;
+  readonly account: Account;
+  bytes: number;
+  readonly expiresAt: Millis;
 }
 
 const NO_LIMIT: Allowance = { bytes: Infinity, leases: Infinity };
@@ -55,9 +61,9 @@ const SPARE_ENDS = 64;
 export class LeaseLedger {
   readonly #options: LeaseLedgerOptions;
   readonly #leases = new Map<string, Entry>();
-  readonly #owners = new Map<string, { bytes: number; leases: number }>();
-  /** Binary heap: each end is at most as late as the two below it. */
-  #ends: End[] = [];
+  readonly #owners = new Map<string, Account>();
+  /** Binary heap: each ends at most as late as the two below it. */
+  #ends: Entry[] = [];
   #usedBytes = 0;
 
   constructor(options: LeaseLedgerOptions) {
@@ -79,12 +85,15 @@ export class LeaseLedger {
 
   /** Returns what an owner is charged. */
   used(owner: string): { readonly bytes: number; readonly leases: number } {
-    return this.#owners.get(owner) ?? { bytes: 0, leases: 0 };
+    const { bytes, leases } = this.#owners.get(owner) ?? { bytes: 0, leases: 0 };
+    return { bytes, leases };
   }
 
   get(id: string): Lease | undefined {
     const entry = this.#leases.get(id);
-    return entry === undefined ? undefined : { id, ...entry };
+    if (entry === undefined) return undefined;
+    const { account, bytes, expiresAt } = entry;
+    return { id, owner: account.owner, bytes, expiresAt };
   }
 
   /**
@@ -107,9 +116,15 @@ export class LeaseLedger {
   /** Charges a lease of an earlier run, even beyond the present limits: it was promised. */
   restore({ id, owner, bytes, expiresAt }: Lease): void {
     this.release(id);
-    this.#leases.set(id, { owner, bytes, expiresAt });
-    this.#add(owner, bytes, 1);
-    this.#push({ at: expiresAt, id });
+    let account = this.#owners.get(owner);
+    if (account === undefined) {
+      account = { owner, bytes: 0, leases: 0 };
+      this.#owners.set(owner, account);
+    }
+    const entry = { id, account, bytes, expiresAt };
+    this.#leases.set(id, entry);
+    this.#add(account, bytes, 1);
+    this.#push(entry);
   }
 
   /**
@@ -122,10 +137,10 @@ export class LeaseLedger {
     const entry = this.#leases.get(id);
     if (entry === undefined) return undefined;
     const more = bytes - entry.bytes;
-    const refusal = more > 0 ? this.#refusal(entry.owner, more, allowance) : undefined;
+    const refusal = more > 0 ? this.#refusal(entry.account.owner, more, allowance) : undefined;
     if (refusal !== undefined) return refusal;
     entry.bytes = bytes;
-    this.#add(entry.owner, more, 0);
+    this.#add(entry.account, more, 0);
     return undefined;
   }
 
@@ -133,8 +148,9 @@ export class LeaseLedger {
   extend(id: string, expiresAt: Millis): void {
     const entry = this.#leases.get(id);
     if (entry === undefined || entry.expiresAt === expiresAt) return;
-    entry.expiresAt = expiresAt;
-    this.#push({ at: expiresAt, id });
+    const changed = { ...entry, expiresAt };
+    this.#leases.set(id, changed);
+    this.#push(changed);
   }
 
   /** Ends a lease. @returns false if there is none */
@@ -142,14 +158,14 @@ export class LeaseLedger {
     const entry = this.#leases.get(id);
     if (entry === undefined) return false;
     this.#leases.delete(id);
-    this.#add(entry.owner, -entry.bytes, -1);
+    this.#add(entry.account, -entry.bytes, -1);
     return true;
   }
 
   /** Releases all leases that are over. @returns their ids, the earliest end first */
   expire(now: Millis): string[] {
     const over: string[] = [];
-    for (let first = this.#first(); first !== undefined && first.at <= now; first = this.#first()) {
+    for (let first = this.#first(); first && first.expiresAt <= now; first = this.#first()) {
       this.#pop();
       this.release(first.id);
       over.push(first.id);
@@ -159,7 +175,7 @@ export class LeaseLedger {
 
   /** When the next lease ends; undefined without leases. */
   get nextEnd(): Millis | undefined {
-    return this.#first()?.at;
+    return this.#first()?.expiresAt;
   }
 
   /** Returns the limit that further bytes of an owner would exceed. */
@@ -170,36 +186,34 @@ export class LeaseLedger {
     return bytes > own ? { limit: 'owner-bytes', left: own } : undefined;
   }
 
-  #add(owner: string, bytes: number, leases: number): void {
+  #add(account: Account, bytes: number, leases: number): void {
     this.#usedBytes += bytes;
-    const before = this.used(owner);
-    const after = { bytes: before.bytes + bytes, leases: before.leases + leases };
-    if (after.leases === 0) this.#owners.delete(owner);
-    else this.#owners.set(owner, after);
+    account.bytes += bytes;
+    account.leases += leases;
+    if (account.leases === 0) this.#owners.delete(account.owner);
   }
 
-  /** Returns the earliest end that is not stale. */
-  #first(): End | undefined {
+  /** Returns the lease that ends first. */
+  #first(): Entry | undefined {
     for (let [first] = this.#ends; first !== undefined; [first] = this.#ends) {
-      if (this.#leases.get(first.id)?.expiresAt === first.at) return first;
+      if (this.#leases.get(first.id) === first) return first;
       this.#pop();
     }
     return undefined;
   }
 
-  #push(end: End): void {
+  #push(end: Entry): void {
     if (this.#ends.length > 2 * this.count + SPARE_ENDS) {
       // Sorted by time, an array is a heap.
-      const ends = [...this.#leases].map(([id, { expiresAt }]) => ({ at: expiresAt, id }));
-      this.#ends = ends.sort((a, b) => a.at - b.at);
+      this.#ends = [...this.#leases.values()].sort((a, b) => a.expiresAt - b.expiresAt);
       return;
     }
     const ends = this.#ends;
     let i = ends.length;
     while (i > 0) {
       const parent = (i - 1) >> 1;
-      const above = ends[parent] as End;
-      if (above.at <= end.at) break;
+      const above = ends[parent] as Entry;
+      if (above.expiresAt <= end.expiresAt) break;
       ends[i] = above;
       i = parent;
     }
@@ -215,9 +229,9 @@ export class LeaseLedger {
       let child = 2 * i + 1;
       const [left, right] = [ends[child], ends[child + 1]];
       if (left === undefined) break;
-      if (right !== undefined && right.at < left.at) child++;
-      const below = ends[child] as End;
-      if (last.at <= below.at) break;
+      if (right !== undefined && right.expiresAt < left.expiresAt) child++;
+      const below = ends[child] as Entry;
+      if (last.expiresAt <= below.expiresAt) break;
       ends[i] = below;
       i = child;
     }
