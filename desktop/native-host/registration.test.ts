@@ -121,6 +121,16 @@ describe('the launcher', () => {
     ]);
   });
 
+  test('of a path beyond ASCII is read by Windows in UTF-8, in which it is written', () => {
+    const program = { words: ['C:\\Jörg\\node.exe'], env: {} };
+    const [first, second, ...rest] = launcherOf(program, WINDOWS).contents.split('\r\n');
+    expect([first, second]).toEqual([
+      '@echo off',
+      '"%SystemRoot%\\System32\\chcp.com" 65001 <nul >nul 2>&1',
+    ]);
+    expect(rest).toContain('"C:\\Jörg\\node.exe" %*');
+  });
+
   test('refuses a path with a line break', () => {
     expect(() => launcherOf({ words: ['/a\nb'], env: {} }, LINUX)).toThrow(/line break/);
   });

@@ -188,6 +188,16 @@ function further(place: Further, usual: Registration, around: Surroundings): Reg
   return [{ ...shown, contents: manifestOf(usual.browser, own), launcher }];
 }
 
+/**
+ * Line of a batch file by which Windows reads the following ones in UTF-8, and not in the code page of the user's
+ * language. The pipe of the browser is kept away from it.
+ */
+const READ_AS_UTF8 = '"%SystemRoot%\\System32\\chcp.com" 65001 <nul >nul 2>&1';
+
+function isAscii(words: readonly string[]): boolean {
+  return words.every((word) => /^[\x20-\x7e\t]*$/.test(word));
+}
+
 /** Returns the launcher, a script: manifests name one executable, without arguments. */
 export function launcherOf(program: HostProgram, around: Surroundings): Launcher {
   const { platform, state } = around;
@@ -199,6 +209,7 @@ export function launcherOf(program: HostProgram, around: Surroundings): Launcher
     platform === 'win32'
       ? [
           '@echo off',
+          ...(isAscii([...program.words, ...env.flat()]) ? [] : [READ_AS_UTF8]),
           ...env.map(([name, value]) => `set "${name}=${percents(value)}"`),
           `${program.words.map((word) => `"${percents(word)}"`).join(' ')} %*`,
         ]

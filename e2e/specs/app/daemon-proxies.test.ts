@@ -13,6 +13,7 @@ import { CLI } from '../../fixtures/programs/main-files.ts';
 import { temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { Caddy, caddyOrComplain } from '../../fixtures/tools/caddy.ts';
 import { ROOT } from '../../fixtures/tools/repository.ts';
+import { run, withTool } from '../../fixtures/tools/with-tool.ts';
 
 const HOST = 'nas.example';
 const PASSWORD = 'correct horse';
@@ -171,3 +172,42 @@ async function upgraded(
   req.destroy();
   return res.statusCode as number;
 }
+
+describe('in containers', () => {
+  withTool('hadolint', 'the Dockerfile has nothing that hadolint finds', async (hadolint) => {
+    const { status, output } = await run(hadolint, [join(DEPLOY, 'Dockerfile')]);
+    expect([status, output]).toEqual([0, '']);
+  });
+
+  withTool(
+    'docker-compose',
+    'others reach the daemon of the compose file through Caddy only, and it writes into its volumes only',
+    async (compose) => {
+      const args = ['-f', join(DEPLOY, 'compose/compose.yaml'), 'config'];
+      const { status, output } = await run(compose, [...args, '--format', 'json'], {
+        MILLRACE_HOST: HOST,
+      });
+      expect([status, status === 0 ? '' : output]).toEqual([0, '']);
+      const { millrace, caddy } = JSON.parse(output).services;
+      const proxy = caddy.networks.front.ipv4_address;
+      expect(millrace.command).toEqual(
+        expect.arrayContaining([`--behind-proxy=${proxy}`, `--public-url=https://${HOST}`]),
+      );
+      expect(caddy.command).toEqual(expect.arrayContaining([HOST, 'millrace:6801']));
+      expect(millrace.ports).toBeUndefined();
+      expect(caddy.ports).toMatchObject([{ target: 443 }, { target: 80 }]);
+      expect(millrace).toMatchObject({
+        ...{ read_only: true, user: '65532:65532', cap_drop: ['ALL'] },
+        volumes: [
+          { type: 'volume', target: '/state' },
+          { type: 'volume', target: '/downloads' },
+        ],
+      });
+      const without = await run(compose, [...args, '--quiet'], { MILLRACE_HOST: '' });
+      expect([without.status === 0, without.output]).toEqual([
+        false,
+        expect.stringMatching(/MILLRACE_HOST.*name of the NAS/),
+      ]);
+    },
+  );
+});

@@ -9,6 +9,7 @@ import { buildExtension, buildExtensionAnew } from '../../fixtures/pages/extensi
 import { temporaryFolder } from '../../fixtures/programs/processes.ts';
 
 const WEB_EXT = 'web-ext@10.7.0';
+const MAX_PACKED_BYTES = 700_000;
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let built: Awaited<ReturnType<typeof buildExtension>>;
@@ -63,7 +64,7 @@ test('both builds ask for the same permissions, but for where the engine runs', 
   }
 });
 
-test('the same sources make the same packages', async () => {
+test('the same sources make the same packages, which are small', async () => {
   const again = await temporaryFolder();
   try {
     await buildExtensionAnew(again.path);
@@ -74,6 +75,7 @@ test('the same sources make the same packages', async () => {
         [folder.path, again.path].map((path) => readFile(join(path, name))),
       );
       expect(other?.equals(one as Buffer)).toBe(true);
+      expect(one?.length).toBeLessThan(MAX_PACKED_BYTES);
     }
   } finally {
     await again.remove();
