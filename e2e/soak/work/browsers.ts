@@ -118,7 +118,7 @@ async function startFirefox(folder: string, extension: string, cli: DaemonCli): 
   };
 }
 
-/** What a click needs of a page, of either driver. */
+/** Page of a browser, as either driver has it. */
 interface Clickable {
   click(selector: string): Promise<unknown>;
   close(): Promise<unknown>;
