@@ -84,13 +84,13 @@ function saysSomething(resource) {
 
 /** @param {readonly Refused[]} refused */
 function refusedClients(refused) {
-  const rows = refused.map(({ resource, client, count: counted, error }) =>
+  const rows = refused.map(({ resource, client, count: all, error }) =>
     element(
       'li',
       { 'data-client': client },
       element('span', { class: 'mono' }, client),
       // The part of a count that may be other clients' is left out.
-      ` ${NAMES[resource] ?? resource}: ${count(counted - error)}`,
+      ` ${NAMES[resource] ?? resource}: ${count(all - error)}`,
     ),
   );
   return [

@@ -18,7 +18,7 @@ const SHADES = 6;
  * @param {string} half time after which a count is worth half
  */
 export function filesPanel(files, range, half) {
-  const wanted = files.filter(({ count: counted, error }) => counted - error >= 0.5);
+  const wanted = files.filter(({ count: all, error }) => all - error >= 0.5);
   if (wanted.length === 0) {
     return [element('p', { class: 'quiet' }, `No file was in demand in the ${range}.`)];
   }
@@ -185,12 +185,12 @@ const COUNTED = {
  * @param {any} status
  */
 export function processesPanel({ administration, workers, process, chunkBytes, uptimeSeconds }) {
-  const { pinnedBytes, pinQuotaBytes, ...counted } = administration ?? {};
+  const { pinnedBytes, pinQuotaBytes, ...figures } = administration ?? {};
   const pinned =
     pinQuotaBytes === undefined
       ? []
       : [['Pinned', `${size(pinnedBytes)} of ${size(pinQuotaBytes)}`, 'pinnedBytes']];
-  const done = Object.entries(counted).flatMap(([name, value]) =>
+  const done = Object.entries(figures).flatMap(([name, value]) =>
     typeof value === 'number'
       ? [fact(COUNTED[name] ?? words(name), value, name)]
       : Object.entries(value ?? {}).flatMap(([part, number]) =>

@@ -117,7 +117,7 @@ export function eventsChart({ steps, width, range }, kinds) {
   }
   const slots = slotsOf(steps);
   const each = kinds.map(({ series }) => over(steps, series));
-  const sums = (each[0] ?? []).map((_, i) => each.reduce((sum, all) => sum + (all[i] ?? 0), 0));
+  const sums = (each[0] ?? []).map((_, i) => each.reduce((sum, one) => sum + (one[i] ?? 0), 0));
   const all = sums.reduce((sum, value) => sum + value, 0);
   const most = roundUp(Math.max(1, ...sums), 10);
   const time = longAgo((slots * steps.stepMs) / 1000);
@@ -131,7 +131,7 @@ export function eventsChart({ steps, width, range }, kinds) {
   });
   kinds.forEach(({ series }, k) => {
     const spans = sums.map((_, i) => {
-      const from = each.slice(0, k).reduce((sum, all) => sum + (all[i] ?? 0), 0);
+      const from = each.slice(0, k).reduce((sum, one) => sum + (one[i] ?? 0), 0);
       return /** @type {const} */ ([from / most, (from + (each[k]?.[i] ?? 0)) / most]);
     });
     const d = barPath(spans, { width, bottom, slots });
@@ -198,8 +198,8 @@ export function windowPanel({ steps, status, width, range }) {
  */
 function windowSizes(sizes) {
   const entries = Object.entries(sizes).filter(([bound]) => bound !== '+Inf');
-  const total = entries.reduce((sum, [, value]) => sum + value, 0);
-  if (total === 0) return element('p', { class: 'quiet' }, 'No chunk has come in yet.');
+  const seen = entries.reduce((sum, [, value]) => sum + value, 0);
+  if (seen === 0) return element('p', { class: 'quiet' }, 'No chunk has come in yet.');
   const most = Math.max(...entries.map(([, value]) => value));
   const cells = entries
     .toSorted(([a], [b]) => Number(a) - Number(b))
@@ -207,7 +207,7 @@ function windowSizes(sizes) {
       const height = Math.max(value > 0 ? 2 : 0, Math.round((value / most) * 26));
       const bar = shape('svg', { width: '100%', height: 28, 'aria-hidden': 'true' });
       bar.append(shape('rect', { class: 'size', width: '100%', y: 28 - height, height }));
-      const said = `Window up to ${bound}: ${percent(value / total)}`;
+      const said = `Window up to ${bound}: ${percent(value / seen)}`;
       return element('li', { title: said }, bar, element('span', { class: 'figures' }, bound));
     });
   return element(

@@ -155,8 +155,8 @@ export function tierShares(steps) {
   const tiers = TIERS.map((tier) => over(steps, tier));
   return (tiers[0] ?? []).map((_, i) => {
     const counts = tiers.map((values) => values[i] ?? 0);
-    const total = counts.reduce((sum, value) => sum + value, 0);
-    return total === 0 ? undefined : counts.map((value) => value / total);
+    const all = counts.reduce((sum, value) => sum + value, 0);
+    return all === 0 ? undefined : counts.map((value) => value / all);
   });
 }
 

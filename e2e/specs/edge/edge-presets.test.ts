@@ -147,7 +147,7 @@ describe('what presets do with answers', () => {
   });
 
   test('images come by the mirror protocol, with tokens that no client has to get', async () => {
-    const layer = publishImage(stage.services);
+    const { layer } = await publishImage(stage.services);
     const { edge, services } = stage;
     expect((await fetchAll(`${edge.url}/v2/`)).status).toBe(200);
     const image = `${edge.url}/v2/docker.io/mill/wheel`;

@@ -187,7 +187,7 @@ describe('digests', () => {
     const result = await get(url, '--connections', '1');
     expect(result).toMatchObject({ code: OK });
     expect(damaged).toBe(1);
-    expect(result.stdout).toMatch(/do not match their checksum: fetching them again/);
+    expect(result.stdout).toMatch(/Pieces that do not match their checksum are fetched again: 1/);
     expect(await saved('a.iso')).toBe(sha256(body));
     // The answer may have run on into further pieces.
     expect(origin.sentBytes).toBeLessThan(SIZE * 1.7);
