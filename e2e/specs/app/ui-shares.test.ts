@@ -353,12 +353,8 @@ ui.when('files that are sent', () => {
     const large = contentOf('killed', 30 * MIB);
     const path = join(ui.folder, 'killed.bin');
     await writeFile(path, large);
-    const stored = async () => {
-      const names = await readdir(join(depots.depotDir, 'objects'), { recursive: true });
-      return names.filter((one) => /data$/.test(one));
-    };
     // By name: the depot drops the revoked shares of the test above ten seconds after it.
-    const before = new Set(await stored());
+    const before = new Set(await depots.stored());
     const { id } = await ui.daemon.call('millrace.share', { path, seconds: 3600 });
     await until(async () => ((await shareOf('killed.bin'))?.sentBytes ?? 0) > 4 * MIB);
     await ui.daemon.stop('SIGKILL');
@@ -367,7 +363,7 @@ ui.when('files that are sent', () => {
     expect((await shareOf(secret))?.link).toMatch(/#k\.[\w-]{43}$/);
     expect(await curl(link)).toBe(sha256(large));
     // The file, and the copy of its exNode: an upload that began anew would have made another one.
-    expect((await stored()).filter((one) => !before.has(one)).length).toBe(2);
+    expect((await depots.stored()).filter((one) => !before.has(one)).length).toBe(2);
     expect(await readdir(join(ui.folder, 'state', 'shares'))).not.toContain(id);
     // The end of an invitation was due before or after the kill.
     await until(async () => /^4(04|10)$/.test(await curl(fromGuest)));
