@@ -267,21 +267,25 @@ ui.when('a listing of a folder', () => {
 
 ui.when('files of this computer', () => {
   test('bring their links, chosen by keyboard or dropped while the dialog is open', async () => {
+    // A link whose server is not there would be unchecked as soon as that is known.
+    const [typed, chosen, described, dropped] = ['typed', 'chosen', 'described', 'dropped'].map(
+      (name) => origin.add(`/${name}.iso`, { body: contentOf(name, 1000) }),
+    );
     const list = { name: 'links.txt', mimeType: 'text/plain', buffer: Buffer.from('') };
     // The browser has to know early that the test chooses the files.
     const chooser = ui.page.waitForEvent('filechooser');
     await ui.page.keyboard.press('n');
     const dialog = ui.page.getByRole('dialog', { name: 'Add downloads' });
-    await dialog.getByRole('textbox', { name: 'Links' }).fill('http://127.0.0.1:9/typed.iso');
+    await dialog.getByRole('textbox', { name: 'Links' }).fill(typed ?? '');
     await dialog.getByRole('button', { name: 'Open files…' }).focus();
     await ui.page.keyboard.press('Enter');
     await (await chooser).setFiles([
-      { ...list, buffer: Buffer.from('http://127.0.0.1:9/chosen.iso\n') },
+      { ...list, buffer: Buffer.from(`${chosen}\n`) },
       {
         ...list,
         name: 'one.meta4',
         buffer: Buffer.from(
-          '<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="described.iso"><url>http://127.0.0.1:9/d</url></file></metalink>',
+          `<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="described.iso"><url>${described}</url></file></metalink>`,
         ),
       },
       { ...list, name: 'photo.bin', buffer: Buffer.from([1, 0, 2]) },
@@ -290,12 +294,12 @@ ui.when('files of this computer', () => {
     await dialog.getByRole('checkbox', { name: 'Add described.iso' }).waitFor();
     await dialog.getByText('2 links found').waitFor();
     expect(await barriers(ui.page)).toEqual([]);
-    await ui.page.evaluate(() => {
+    await ui.page.evaluate((link) => {
       const dataTransfer = new DataTransfer();
-      dataTransfer.items.add(new File(['http://127.0.0.1:9/dropped.iso'], 'more.list'));
+      dataTransfer.items.add(new File([link], 'more.list'));
       const options = { dataTransfer, bubbles: true, cancelable: true };
       document.body.dispatchEvent(new DragEvent('drop', options));
-    });
+    }, dropped ?? '');
     await dialog.getByText('3 links found').waitFor();
     await dialog.getByRole('button', { name: 'Add 4 downloads' }).waitFor();
     await ui.page.keyboard.press('Escape');
