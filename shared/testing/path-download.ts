@@ -14,6 +14,8 @@ import { Timers } from './timers.ts';
 import { freeSeats, TestSource } from './transfer-world.ts';
 
 const TICK_MS = 5;
+/** Pause, beyond a round trip, after which a server takes back the window of a connection. */
+const LEAST_PAUSE_MS = 200;
 /** Number of promise turns in a tick: more than any step of a transfer needs. */
 const TURNS = 30;
 
@@ -25,11 +27,15 @@ export interface PathDownloadOptions extends SimulatedPathOptions {
   readonly connections: number;
   /** Connections of others on the same line, which always have bytes to send. */
   readonly rivals?: number;
+  /** True if the source is an edge, beside which others may be found: requests have an end. */
+  readonly isEdge?: boolean;
 }
 
 /** A connection of ours, and the answer that it brings. */
 interface Carrier {
   readonly tcp: PathConnection;
+  /** When its last answer ended; undefined: none has. */
+  idleSince?: Millis;
   answer: Answer | undefined;
 }
 
@@ -58,14 +64,14 @@ export class PathDownload {
 
   constructor(options: PathDownloadOptions) {
     this.path = new SimulatedPath(options);
-    const { length, connections, rivals = 0, rttMs } = options;
+    const { length, connections, rivals = 0, rttMs, isEdge = false } = options;
     this.#rivals = Array.from({ length: rivals }, () => new PathConnection(2 * rttMs));
-    const source = new TestSource('server', 'origin');
+    const source = new TestSource('server', isEdge ? 'edge' : 'origin');
     const scheduler = new Scheduler(
-      { length, mode: 'progress', redundantBytes: 0, connections, isOpenEnded: true },
+      { length, mode: 'progress', redundantBytes: 0, connections, isOpenEnded: !isEdge },
       this.now,
     );
-    scheduler.addSource(source.id);
+    scheduler.addSource(source.id, { hasPeers: isEdge });
     const pool = new SourcePool<TestSource>(freeSeats(connections), () => this.now);
     pool.add(source);
     const writer = { write: () => undefined, end: async () => {} };
@@ -147,6 +153,7 @@ export class PathDownload {
     }
     if (answer.position < answer.range.end) return;
     carrier.answer = undefined;
+    carrier.idleSince = this.now;
     end?.();
   }
 
@@ -156,6 +163,7 @@ export class PathDownload {
     const handshakeMs = carrier === undefined ? rttMs : 0;
     carrier ??= { tcp: new PathConnection(0), answer: undefined };
     this.#carriers.add(carrier);
+    if (this.now - (carrier.idleSince ?? this.now) > LEAST_PAUSE_MS + rttMs) carrier.tcp.restart();
     carrier.tcp.waitMs = handshakeMs + rttMs;
     const head = Promise.withResolvers<void>();
     const end = Promise.withResolvers<void>();

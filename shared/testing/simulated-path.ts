@@ -60,6 +60,12 @@ export class PathConnection {
     this.window = Math.max(2, cubic, reno);
   }
 
+  /** Begins anew after a pause (RFC 5681, 4.1). */
+  restart(): void {
+    this.window = Math.min(this.window, FIRST_WINDOW);
+    this.slowStart = true;
+  }
+
   lose(rttMs: Millis): void {
     if (this.#quietMs > 0) return;
     this.#before = this.window;

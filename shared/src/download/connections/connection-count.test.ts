@@ -69,6 +69,12 @@ describe('over a simulated path', () => {
     expect(await megabits(limited, 100)).toBeGreaterThan(88);
   });
 
+  test('a thin line from an edge is not idle between the requests of the one connection left', async () => {
+    const thin = { ...HOME, bytesPerSecond: 10 * MBIT, isEdge: true };
+    expect(await megabits({ ...thin, rttMs: 50 }, 50)).toBeGreaterThan(9.8);
+    expect(await megabits({ ...thin, rttMs: 100 }, 50)).toBeGreaterThan(9.55);
+  });
+
   test('on a thin line, few connections are left after half a minute, at full speed', async () => {
     for (const seed of SEEDS) {
       const run = download({ ...HOME, bytesPerSecond: 10 * MBIT }, 1e4, seed);

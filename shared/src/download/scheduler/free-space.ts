@@ -8,7 +8,7 @@ import type { Millis } from '../../base/clock.ts';
 import { ALIGN_BYTES, type BlockSizeInput, reachBytes, requestBytes } from './block-size.ts';
 import { heldRuns } from './holdings.ts';
 import type { Choice } from './running-request.ts';
-import { RETRY_MS, type SchedulerState, totalRate } from './scheduler-state.ts';
+import { isAlone, RETRY_MS, type SchedulerState, totalRate } from './scheduler-state.ts';
 import type { KnownSource } from './source-table.ts';
 
 /** Chooses bytes that no request covers, first in own chunks of the source (LOCI 3.2, rule 2). */
@@ -29,7 +29,7 @@ export function fetchFree(
   const whole = { start: 0, end: stored.length };
   const free = (within: ByteRange, most: number) => freeRun(state, source, within, most);
   if (reader === undefined) {
-    if (state.isOpenEnded && input.sole === true && connections === 1) {
+    if (connections === 1 && !throttled && isAlone(state)) {
       const all = free(whole, Infinity);
       return all && { range: all, redundant: false, isOpenEnded: true };
     }

@@ -55,6 +55,28 @@ describe('a request without an end of its own', () => {
     }
   });
 
+  test('asks an edge, too, for all the rest once one connection is enough, and is cut for the origin', () => {
+    const mode = 'progress' as const;
+    const options = { length: 100 * MiB, mode, redundantBytes: 0, connections: 4 };
+    const scheduler = new Scheduler(options, 0);
+    scheduler.addSource('edge', { hasPeers: true });
+    scheduler.addSource('origin');
+    scheduler.setSharing(1);
+    const early = scheduler.next('edge', 0) as Assignment;
+    expect(rangeBytes(early.range)).toBeLessThan(MiB);
+    scheduler.onBytes(early, early.range, 500);
+    scheduler.onEnd(early, 'complete', 500);
+    scheduler.setConnections(1);
+    const long = scheduler.next('edge', 500) as Assignment;
+    expect(long.range).toEqual({ start: early.end, end: 100 * MiB });
+    // Only if the edge brings next to nothing, the origin is asked.
+    const at = bring(scheduler, long, early.end, 64 * KiB, 600);
+    const help = scheduler.next('origin', 3000) as Assignment;
+    expect(help.range.start).toBe(long.end);
+    expect(long.end).toBeGreaterThanOrEqual(at);
+    expect(long.end).toBeLessThan(10 * MiB);
+  });
+
   test('leaves 64 KiB to a request that only times its answer', () => {
     const scheduler = schedule();
     bring(scheduler, first(scheduler), 0, 5 * MiB, 100);

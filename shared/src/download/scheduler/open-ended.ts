@@ -9,7 +9,7 @@ import type { Millis } from '../../base/clock.ts';
 import { ALIGN_BYTES, requestBytes } from './block-size.ts';
 import { shareBytes, sizeInput } from './free-space.ts';
 import { missingOf, type RunningRequest } from './running-request.ts';
-import type { SchedulerState } from './scheduler-state.ts';
+import { isAlone, type SchedulerState } from './scheduler-state.ts';
 import type { KnownSource } from './source-table.ts';
 
 /**
@@ -22,11 +22,12 @@ const MOST_AHEAD_BYTES = 1024 * 1024 * 1024;
  * Shortens the request once others are made: to what a new request would ask for if a reader waits
  * or there are several sources, which may be quicker; otherwise only on files that are very long.
  */
-export function boundOpenEnded(state: SchedulerState, now: Millis): void {
+export function boundOpenEnded(state: SchedulerState, asking: KnownSource, now: Millis): void {
   const request = openEnded(state);
   const source = request && state.sources.get(request.source);
   if (request === undefined || source === undefined) return;
-  const isSole = state.reader === undefined && state.sources.size === 1 && !source.hasPeers;
+  // The origin asks for work behind an edge only once that edge brings next to nothing.
+  const isSole = state.reader === undefined && isAlone(state) && source === asking;
   const rate = state.sources.rate(request, now);
   const own = isSole ? MOST_AHEAD_BYTES : requestBytes({ ...sizeInput(state, source, now), rate });
   const end = Math.ceil((request.position + own) / ALIGN_BYTES) * ALIGN_BYTES;

@@ -13,8 +13,10 @@ export interface SchedulerState {
   connections: number;
   /** True while requests only serve to time their answers, and are as small as may be. */
   isProbing: boolean;
-  /** True if one request may ask for all the rest while one connection is enough. */
+  /** True if the download may begin with one request for all the rest. */
   readonly isOpenEnded: boolean;
+  /** Sources that share the work; undefined: all of them. */
+  sharing: number | undefined;
   /** Most requests for one byte at a time. */
   readonly copies: number;
   /** A request is late when more requests than this have overtaken it. */
@@ -29,6 +31,11 @@ export interface SchedulerState {
   reader: { readonly position: number; readonly lookAhead: number } | undefined;
   /** True while the client holds its sources back: their silence is then not their fault. */
   throttled: boolean;
+}
+
+/** Returns true if one source does all the work: others are not known, or stand back. */
+export function isAlone({ sharing, sources }: SchedulerState): boolean {
+  return (sharing ?? sources.size) <= 1;
 }
 
 /** Bytes per second that all requests bring at present. */

@@ -55,7 +55,7 @@ export interface SchedulerOptions {
   readonly redundantBytes: number;
   /** Most requests at a time over all sources. */
   readonly connections: number;
-  /** True if one request may ask for all the rest while one connection is enough. */
+  /** True if the download may begin with one request for all the rest. */
   readonly isOpenEnded?: boolean;
 }
 
@@ -90,6 +90,7 @@ export class Scheduler {
       connections: Math.max(1, connections),
       isProbing: false,
       isOpenEnded: this.#loci === undefined && (options.isOpenEnded ?? false),
+      sharing: undefined,
       copies: mode === 'basic' ? 1 : Math.max(1, options.copies ?? COPIES),
       progress: mode === 'aggressive' ? 0 : (options.progress ?? PROGRESS),
       redundantBytes,
@@ -116,7 +117,7 @@ export class Scheduler {
     return this.#state.spent;
   }
 
-  /** True if one request may ask for all the rest while one connection is enough. */
+  /** True if the download may begin with one request for all the rest. */
   get isOpenEnded(): boolean {
     return this.#state.isOpenEnded;
   }
@@ -196,6 +197,14 @@ export class Scheduler {
     this.#state.isProbing = isProbing;
   }
 
+  /**
+   * Sets how many sources share the work. While it is one, with one connection, its request asks for
+   * all the rest. Until this is called, all sources count.
+   */
+  setSharing(sources: number): void {
+    this.#state.sharing = sources;
+  }
+
   /** Notes bytes that are stored already, from an earlier run. */
   addStored(range: ByteRange): void {
     this.#state.stored.add(range);
@@ -222,7 +231,7 @@ export class Scheduler {
     const source = sources.get(id);
     if (source === undefined || this.done) return undefined;
     source.polledAt = now;
-    boundOpenEnded(this.#state, now);
+    boundOpenEnded(this.#state, source, now);
     const choice =
       this.#loci === undefined
         ? choose(this.#state, source, now)

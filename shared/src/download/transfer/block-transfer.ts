@@ -173,6 +173,7 @@ export class BlockTransfer<S extends TransferSource> {
     const { pool, scheduler } = this.#options;
     const now = this.#session.now();
     this.#count.setSources(pool.inUse);
+    scheduler.setSharing(pool.inUse);
     const count = Math.max(this.#count.count, scheduler.isRead ? FOR_READER : 1);
     // A request that stands still does not keep others from being made.
     const isFull = this.#running.alive(now - STILL_MS) >= count;
