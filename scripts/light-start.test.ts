@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
+import { bundle, COMMANDS, NATIVE } from './bundle.mjs';
 
 const ROOT = new URL('../', import.meta.url);
 const FOLDERS = ['shared/src', 'shared/node', 'edge/src', 'desktop'];
@@ -46,4 +47,17 @@ test.each([
   "import { connect } from 'node:net';\nimport type { Server } from 'node:http';",
 ])('%j loads nothing', (text) => {
   expect(imports(text)).toEqual([]);
+});
+
+test('a part of a bundle makes a function `require` only if it calls it', async () => {
+  const names = ['hash-worker', 'pac-worker'];
+  const programs = Object.fromEntries(names.map((name) => [name, COMMANDS[name] ?? '']));
+  const options = { external: Object.keys(NATIVE), esbuild: { write: false } };
+  const { outputFiles } = await bundle('bundled', programs, {}, options);
+  const parts = outputFiles.filter(({ path }) => path.endsWith('.mjs'));
+  const makes = ({ text }: { readonly text: string }) => text.includes('makeRequire(');
+  const calls = ({ text }: { readonly text: string }) => /\brequire\b(?! = makeRequire)/.test(text);
+  expect(parts).toHaveLength(names.length);
+  expect(parts.map(makes)).toEqual(parts.map(calls));
+  expect(parts.some((part) => !makes(part))).toBe(true);
 });

@@ -86,6 +86,8 @@ ui.when('a download', () => {
     const file = { bytes, seed: 'big' };
     const url = origin.add('/big file.iso', file);
     const other = mirror.add('/big file.iso', { ...file, rate: MIB / 2 });
+    // Each connection has the origins' rates: only a limit holds for all, and for longer than any wait.
+    await ui.daemon.call('millrace.setLimits', { limit: 150_000 });
     await ui.daemon.call('millrace.addEdge', { url: edge.url, name: 'riverside' });
     await ui.page.getByText('Nothing to download yet').waitFor();
 
@@ -117,6 +119,7 @@ ui.when('a download', () => {
     const { storedBytes } = await ui.daemon.reaches(gid, 'paused');
     expect(storedBytes).toBeGreaterThan(0);
     [origin.rate, mirror.rate] = [100 * MIB, 100 * MIB];
+    await ui.daemon.call('millrace.setLimits', { limit: null });
     await ui.page.getByRole('button', { name: 'Resume', exact: true }).click();
     const { path } = await ui.daemon.reaches(gid, 'complete');
     await says(row, /Done/);

@@ -93,7 +93,7 @@ ui.when('a source that fails', () => {
       origin.url('none', { ...file, size: 3_000_001 }),
     ];
     // Slow at first, so that all sources are asked before the end.
-    const gid = await ui.daemon.add({ urls, limit: 300_000 });
+    const gid = await ui.daemon.add({ urls, limit: 50_000 });
     await rowOf(ui.page, file.name).click();
     await ui.page.getByRole('tab', { name: 'Sources' }).click();
     const sources = ui.page.getByRole('tabpanel').getByRole('rowgroup');

@@ -23,8 +23,8 @@ ui.when('a new link', () => {
   test('that is refused changes nothing: neither the old link nor the map of blocks', async () => {
     const body = contentOf('good', SIZE);
     const url = origin.add('/good.bin', { body, etag: '"good"' });
-    const gid = await ui.daemon.add({ urls: [url], limit: 150_000 });
-    await until(async () => (await ui.daemon.status(gid)).storedBytes > SIZE / 16);
+    const gid = await ui.daemon.add({ urls: [url], limit: 20_000 });
+    await until(async () => (await ui.daemon.status(gid)).storedBytes > SIZE / 40);
     await ui.daemon.call('millrace.pause', { gids: [gid] });
     await ui.daemon.reaches(gid, 'paused');
     const map = async () =>

@@ -25,7 +25,7 @@ ui.when('a removal', () => {
 
   test('of all downloads by Ctrl+A and Del needs a confirmation, and is undone by Ctrl+Z', async () => {
     const url = origin.add('/long.bin', { body: contentOf('long', SIZE), etag: '"long"' });
-    unfinished = await ui.daemon.add({ urls: [url], limit: 40_000 });
+    unfinished = await ui.daemon.add({ urls: [url], limit: 15_000 });
     const downloads = Array.from({ length: MANY }, (_, i) => ({
       urls: [`http://127.0.0.1:9/file-${i}.bin`],
       paused: true,

@@ -5,7 +5,6 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { atATime } from '../../fixtures/at-a-time.ts';
 import { type Fetched, fetchAll } from '../../fixtures/clients/http-client.ts';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
-import { forgetContent } from '../../fixtures/faults/fault-origin-answer.ts';
 import { classOf, FAULT_NAMES, UNSEEN_BY_EDGES } from '../../fixtures/faults/faults.ts';
 import { EdgeProcess } from '../../fixtures/programs/processes.ts';
 
@@ -227,7 +226,6 @@ const fetched = atATime(AT_A_TIME, slowFirst, async ({ fault, url, headers }) =>
   const edge = fault.startsWith('stall-') ? impatient : patient;
   const got = await fetchAll(edge.prefixed(url), { headers }).catch(() => undefined);
   const outcome = outcomeOf(got, url);
-  forgetContent(new URL(url).searchParams.get('seed') as string);
   return { outcome, isPart: got?.status === 206 && got.complete };
 });
 

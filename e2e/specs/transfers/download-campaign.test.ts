@@ -19,7 +19,6 @@ import {
   servesEmpty,
 } from '../../fixtures/faults/download-campaign.ts';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
-import { forgetContent } from '../../fixtures/faults/fault-origin-answer.ts';
 import { filesIn, runWatched, type WatchedResult } from '../../fixtures/faults/faults-run.ts';
 import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
 
@@ -141,7 +140,6 @@ describe(`${only === undefined ? count : 1} random downloads`, () => {
           if (verdict(outcome) === INCOMPLETE) outcome = await carryOut(plan, 10);
           const { result } = outcome;
           const wrong = verdict(outcome);
-          forgetContent(`plan-${plan.number}`);
           const end = result.code === 0 ? 'completed' : `status ${result.code}`;
           ends[end] = (ends[end] ?? 0) + 1;
           if (wrong === undefined) continue;

@@ -1,5 +1,8 @@
 /** Lets waits end early when something has changed. */
 
+/** Reason of waits that end early. Without one, each abort makes an exception with a stack. */
+const WOKEN = new Error('woken');
+
 export class Wakeable {
   readonly #waiting = new Set<AbortController>();
 
@@ -20,6 +23,6 @@ export class Wakeable {
   }
 
   wakeAll(): void {
-    for (const woken of [...this.#waiting]) woken.abort();
+    for (const woken of [...this.#waiting]) woken.abort(WOKEN);
   }
 }
