@@ -84,7 +84,7 @@ function lostShards(options: {
       };
     },
   });
-  /** Position from which on nothing of what was solved is stored. */
+  /** Position up to which the solved blocks are stored and proven. */
   let solvedTo = 0;
   const isThere = ({ start }: ByteRange) => (start / blockBytes) % 4 >= lost;
   const isStored = (block: ByteRange) => block.end <= solvedTo || isThere(block);
@@ -177,7 +177,7 @@ test('memory of parity is free once it has been used, that of blocks once they a
   const { parts } = source;
   for (const part of parts) await check(part);
   const held = () => [...memory].filter(({ detached }) => !detached).length;
-  // What was solved may be asked for again.
+  // Solved blocks may be asked for again.
   expect([memory.size, held()]).toEqual([2 * 16, 16]);
   setSolvedTo(parts[7]?.end ?? 0);
   expect([source.parts.length, held()]).toEqual([8, 8]);

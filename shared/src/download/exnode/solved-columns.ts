@@ -10,9 +10,9 @@ interface Column<T> {
   readonly bytes: number;
   /** Ends the work once nobody waits for it any more. */
   readonly abort: AbortController;
-  /** Those who wait for it, or read what was solved. */
+  /** Number of callers that wait for the column, or read its solved blocks. */
   users: number;
-  /** What was solved; undefined: it is being solved. */
+  /** The solved blocks; undefined: they are being solved. */
   solved: { readonly value: T } | undefined;
   /** True once nobody can ask for it any more. */
   isForgotten: boolean;
