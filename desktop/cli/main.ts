@@ -15,6 +15,8 @@ const { CommanderError } = await import('commander');
 const { buildProgram } = await import('./program.ts');
 const { REMOTE_VARIABLE, readRemote } = await import('./console/remote-option.ts');
 const { UsageError } = await import('./text/option-values.ts');
+const { boundYoungGeneration } = await import('@millrace/shared/node/memory/young-generation');
+const endBound = boundYoungGeneration();
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const interrupted = new AbortController();
@@ -50,6 +52,7 @@ const base: CliContext = {
     for (const signal of SIGNALS) process.off(signal, interrupt);
     process.off('disconnect', launcherGone);
     process.stdout.off('error', outputFailed);
+    endBound();
     // Processes that the program starts of itself, such as workers, run the same file.
     process.argv = [process.execPath, file, ...args];
     await import(pathToFileURL(file).href);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { onFatalError } from '@millrace/shared/node/fatal-log';
+import { boundYoungGeneration } from '@millrace/shared/node/memory/young-generation';
 import { exposureOf } from '@millrace/shared/remote/exposure';
 import { makeStateFolder } from '../../local/daemon-address.ts';
 import { stateFolder } from '../../local/local-edge.ts';
@@ -44,6 +45,7 @@ try {
   // folder, because its contents are executed.
   enableCompileCache(join(values.state, 'compile-cache'));
   const { startDaemon } = await import('./daemon.ts');
+  boundYoungGeneration();
   const remotePort = values['remote-port'];
   const daemon = await startDaemon({
     state: values.state,

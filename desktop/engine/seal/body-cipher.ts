@@ -5,6 +5,7 @@
  */
 
 import { type Cipheriv, createCipheriv } from 'node:crypto';
+import { freeBytes } from '@millrace/shared/node/memory/free-bytes';
 
 /** Bytes for which one counter stands. */
 const COUNTER_BYTES = 16;
@@ -41,8 +42,7 @@ export class BodyCipher {
     try {
       return use(made);
     } finally {
-      const memory = made.buffer as ArrayBuffer;
-      if (memory.byteLength === made.length) memory.transfer(0);
+      freeBytes(made);
     }
   }
 

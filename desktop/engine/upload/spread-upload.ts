@@ -17,9 +17,10 @@ import {
   rootOf,
 } from '@millrace/shared/exnode/exnode';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
-import { type Placed, Placement } from '@millrace/shared/exnode/placement';
 import { type Head, NEUTRAL_NAME, NEUTRAL_TYPE } from '@millrace/shared/exnode/seal';
-import { planSpread } from '@millrace/shared/exnode/spread';
+import { type Placed, Placement } from '@millrace/shared/exnode/spread/placement';
+import { goOnWith, planSpread } from '@millrace/shared/exnode/spread/spread';
+import { sleep } from '@millrace/shared/node/sleep';
 import { openSource } from '../archive/open-source.ts';
 import type { UploadSource } from '../archive/upload-source.ts';
 import { patiently } from '../net/depot-pace.ts';
@@ -27,6 +28,7 @@ import { sealHead } from '../seal/sealed-head.ts';
 import { digestSource, type FileDigests } from './block-digests.ts';
 import { EncryptedFile } from './encrypted-file.ts';
 import { fileLinks } from './file-links.ts';
+import { EarlierParts } from './spread/earlier-parts.ts';
 import { storeText } from './store-text.ts';
 import { type Uploaded, type UploadObserver, type UploadOptions, upload } from './upload.ts';
 
@@ -39,7 +41,14 @@ export interface DepotAccess {
 export interface SpreadObserver extends UploadObserver {
   /** Called when a depot has failed for good, and the other depots store what it was to store. */
   left(edge: string, error: MillraceError): void;
+  /** Called when another depot has taken over an extent because this one is slow. */
+  slow?(edge: string): void;
 }
+
+/** Time after which a depot that has nothing to do looks for slow ones again. */
+const LOOK_MS: Millis = 500;
+/** Reason for which an upload ends that another depot has taken over. */
+const MOVED = new MillraceError('interrupted', 'another depot stores it');
 
 type EachUpload = 'edge' | 'token' | 'part' | 'observe' | 'encrypted';
 
@@ -102,7 +111,10 @@ async function spread(options: OwnOptions): Promise<Spread> {
   const { source, depots, copies, name, encrypted, signal } = options;
   const neutral = encrypted === undefined ? name : NEUTRAL_NAME;
   const size = source.state.bytes;
-  const plan = planSpread(size, depots.length, copies);
+  const parts = new EarlierParts({ ...options, keyId: encrypted?.keyId, file: source.state });
+  const planned = planSpread(size, depots.length, copies);
+  const begun = copies === depots.length ? new Map() : await parts.find(planned);
+  const plan = goOnWith(planned, (extent) => begun.get(extent) ?? []);
   const placement = new Placement(plan, depots.length);
   const stop = new AbortController();
   const both = AbortSignal.any([signal, stop.signal]);
@@ -115,7 +127,7 @@ async function spread(options: OwnOptions): Promise<Spread> {
   const stored = { ...options, name: neutral, signal: both };
   const [read] = await Promise.all([
     encrypted === undefined ? digestSource(source, both).catch(failed) : undefined,
-    storeAll(stored, placement, found, progress).catch(failed),
+    storeAll(stored, placement, found, progress, parts).catch(failed),
   ]);
   const digests = read ?? (await (encrypted as EncryptedFile).digests(signal));
   // Parts are read one after the other: each is right by itself, whatever happens between them.
@@ -133,7 +145,12 @@ async function spread(options: OwnOptions): Promise<Spread> {
   const root = rootOf(size, blocks, (bytes) => createHash('sha256').update(bytes).digest('hex'));
   const own = encrypted && sealedMembers(encrypted.key, { name, sha256, root });
   const shared: Exnode = { ...{ name, size, sha256, blocks, root, extents }, ...own };
-  const left = depots.filter((_, depot) => !placement.isLost(depot));
+  const meant = new Set(planned.flatMap((extent) => extent.depots));
+  const stores = new Set(placement.tasks.map((task) => task.depot));
+  // A depot that was too slow for all its extents would be as slow with the exNode.
+  const left = depots.filter(
+    (_, depot) => !placement.isLost(depot) && (stores.has(depot) || !meant.has(depot)),
+  );
   const documents = await storeDocuments(shared, { ...options, depots: left });
   return {
     exnode: { ...shared, documents },
@@ -165,32 +182,61 @@ async function storeAll(
   placement: Placement,
   found: Map<Placed, Uploaded>,
   progress: CommonProgress,
+  parts: EarlierParts,
 ): Promise<void> {
-  const { depots, observe } = options;
-  const busy = new Set<number>();
-  const storeAt = async (depot: number) => {
-    if (busy.has(depot)) return;
-    busy.add(depot);
-    const { edge, token } = depots[depot] as DepotAccess;
-    for (let task = placement.next(depot); task !== undefined; task = placement.next(depot)) {
-      const { start, end } = task.extent;
-      const { observer, forget } = progress.add();
-      const own = { edge, token, part: { start, end }, observe: observer, keepsRecord: true };
-      try {
-        found.set(task, await upload({ ...options, ...own }));
-        placement.onStored(task);
-      } catch (error) {
+  const { depots, observe, now, signal } = options;
+  const underWay = new Map<Placed, AbortController>();
+  const left: Promise<void>[] = [];
+  /** Ends the waits of depots that have nothing to do. */
+  let wake = new AbortController();
+  const wakeAll = () => {
+    wake.abort();
+    wake = new AbortController();
+  };
+  /** Ends the upload to a slow depot: another one stores the extent. */
+  const endSlow = (task: Placed | undefined) => task && underWay.get(task)?.abort(MOVED);
+  const store = async (task: Placed): Promise<void> => {
+    const { edge, token } = depots[task.depot] as DepotAccess;
+    const { start, end } = task.extent;
+    const { observer, forget } = progress.add();
+    const abort = new AbortController();
+    underWay.set(task, abort);
+    const observed: UploadObserver = {
+      ...observer,
+      acknowledged: (stored) => endSlow(placement.onBytes(task, stored, now())),
+    };
+    const own = { edge, token, part: { start, end }, observe: observed, keepsRecord: true };
+    const both = AbortSignal.any([signal, abort.signal]);
+    try {
+      found.set(task, await upload({ ...options, ...own, signal: both }));
+      endSlow(placement.onStored(task, now()));
+    } catch (error) {
+      if (placement.has(task)) {
         // The end of all uploads is no fault of this depot.
-        if (options.signal.aborted || !leavesDepot(error) || !placement.onLost(depot)) throw error;
-        forget();
+        if (signal.aborted || !leavesDepot(error) || !placement.onLost(task.depot)) throw error;
         observe.left(edge, error);
-        // Depots that were done with theirs have more to do now.
-        await Promise.all(depots.map((_, other) => storeAt(other)));
       }
+    } finally {
+      underWay.delete(task);
     }
-    busy.delete(depot);
+    if (placement.has(task)) return;
+    forget();
+    if (placement.isLost(task.depot)) return;
+    observe.slow?.(edge);
+    left.push(parts.leave(task));
+  };
+  const storeAt = async (depot: number) => {
+    while (!placement.isDone && !placement.isLost(depot)) {
+      const task = placement.next(depot, now());
+      if (task !== undefined) await store(task);
+      else await sleep(LOOK_MS, AbortSignal.any([signal, wake.signal])).catch(() => {});
+      signal.throwIfAborted();
+    }
+    // All is stored, or what a lost depot was to store waits for the others.
+    wakeAll();
   };
   await Promise.all(depots.map((_, depot) => storeAt(depot)));
+  await Promise.all(left);
 }
 
 /** Returns true for errors of a depot, which other depots may not have. */
@@ -263,7 +309,11 @@ class CommonProgress {
     const index = this.#ends.push(0) - 1;
     const at = (end: number) => {
       this.#ends[index] = end;
-      return this.#ends.reduce((sum, one) => sum + one, 0);
+      // An extent may be on its way to a slow depot and to the one that takes it over.
+      return Math.min(
+        this.#bytes,
+        this.#ends.reduce((sum, one) => sum + one, 0),
+      );
     };
     const observer: UploadObserver = {
       begun: (_bytes, stored) => {

@@ -60,6 +60,8 @@ export interface UploadObserver {
   begun(bytes: number, stored: number): void;
   /** Called with the end of the bytes that have been handed to the connection. */
   sent(end: number): void;
+  /** Called with the end of the bytes that the depot has acknowledged. */
+  acknowledged?(end: number): void;
   /** Called when an attempt has failed, and another one is made after a pause. */
   retried(error: MillraceError, pauseMs: Millis): void;
   /** Called when an earlier upload cannot be continued. */
@@ -231,5 +233,6 @@ class Upload {
     if (offset <= this.#stored) return;
     this.#stored = offset;
     this.#retry.onProgress();
+    this.#options.observe.acknowledged?.(offset);
   }
 }

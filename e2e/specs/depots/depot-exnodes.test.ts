@@ -112,6 +112,36 @@ describe('a file in several depots', () => {
     expect([wrong.code, wrong.stderr]).toEqual([7, expect.stringContaining('their digest')]);
   });
 
+  test('goes to the other depots when one stands still, and goes on there after a kill', async () => {
+    const own = await stage.startDepots('g', 'h', 'i');
+    const still = own[1] as (typeof own)[number];
+    const exnode = stage.path('still.exnode');
+    const args = ['upload', file, ...stage.at(own), ...token, '--copies', '1', '-o', exnode];
+    process.kill(still.pid, 'SIGSTOP');
+    try {
+      const run = stage.listening([...args, '--json']);
+      await until(() => run.lines().includes('depot-slow'));
+      run.child.kill('SIGKILL');
+      await run.result;
+      // The others have what they have taken over: the depot is not even asked.
+      const { code, stdout } = await runCli([...args, '--json'], env);
+      const events = eventsOf(stdout);
+      expect(events.map(({ event }) => event)).not.toContain('depot-slow');
+      expect([code, events.at(-1).exnodes.length]).toEqual([0, 2]);
+    } finally {
+      process.kill(still.pid, 'SIGCONT');
+    }
+    const document = JSON.parse(await readFile(exnode, 'utf8'));
+    const read = (document.extents as Document[]).flatMap(({ shards }) => shards[0]);
+    expect(read.map((one: Document) => new URL(one.read).origin)).not.toContain(still.url);
+    const path = stage.path('still.bin');
+    expect([(await runCli(['get', exnode, '-o', path])).code, await digestAt(path)]).toEqual([
+      0,
+      digest,
+    ]);
+    expect(await readdir(join(env.MILLRACE_STATE, 'uploads'))).toEqual([]);
+  }, 60_000);
+
   test('goes to the other depots when one refuses, unless there are too few of them', async () => {
     const wrong = stage.path('wrong-token');
     await writeFile(wrong, 'not-the-token-of-any-owner\n');

@@ -8,7 +8,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import type { Millis } from '@millrace/shared/base/clock';
 import { RECORD_BYTES, SumsWriter } from '@millrace/shared/cdn/depot/sums';
-import { freeBytes } from '../memory/free-bytes.ts';
+import { freeBytes } from '@millrace/shared/node/memory/free-bytes';
 import type { Allocation } from './allocation.ts';
 import { openBoth } from './allocation-disk.ts';
 

@@ -2,7 +2,7 @@
 
 import { getHeapStatistics } from 'node:v8';
 import type { Witness } from '@millrace/shared/cdn/admission/memory-account';
-import { YOUNG_BYTES, youngBytes } from './young-generation.ts';
+import { YOUNG_BYTES, youngBytes } from '@millrace/shared/node/memory/young-generation';
 
 /**
  * Returns the memory of the program itself, bytes, with the later size of its young generation.

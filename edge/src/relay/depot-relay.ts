@@ -10,6 +10,7 @@ import type { Socket } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { depotTagOf } from '@millrace/shared/cdn/depot/depot-file';
+import { freeBytes } from '@millrace/shared/node/memory/free-bytes';
 import { sleep } from '@millrace/shared/node/sleep';
 import { canAnswer, endResponse, streamOf } from '../clients/connection.ts';
 import type { Exchange } from '../clients/exchanges.ts';
@@ -17,7 +18,6 @@ import { sendInterimAnswer } from '../clients/interim-answer.ts';
 import { hasBody, isWhole } from '../clients/request-bodies.ts';
 import { findDepotTag } from '../depot/depot-tag.ts';
 import { suspendRequestTimeout } from '../listen/uploads.ts';
-import { freeBytes } from '../memory/free-bytes.ts';
 import { passedOn, RELAY_FIELDS, relayPath } from './relay-protocol.ts';
 
 /** The parts of an exchange that a relay needs. */

@@ -56,6 +56,13 @@ export class UploadView implements UrlUploadObserver, StripeObserver, FindObserv
     this.#progress.left(edge, error);
   }
 
+  slow(edge: string): void {
+    this.#progress.tell(
+      { event: 'depot-slow', edge },
+      `${edge} is slow: another depot stores a part`,
+    );
+  }
+
   lacking(edge: string, { code, message }: MillraceError, mayFail: number): void {
     this.#lacksShards = true;
     const event = { event: 'shards-missing', edge, code, message, mayFail };

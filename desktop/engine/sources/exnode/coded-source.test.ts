@@ -54,6 +54,8 @@ function lostShards(options: {
   };
   expect(columnsOf(extent, blockBytes)).toBe(columns);
 
+  /** Memory of blocks of parity, and of what was solved. */
+  const memory = new Set<ArrayBuffer>();
   /** Bytes of parity: under way now, the most of that, and all. */
   const parityBytes = { coming: 0, most: 0, all: 0 };
   let begun = 0;
@@ -71,18 +73,25 @@ function lostShards(options: {
       const piece = Buffer.alloc(PIECE_BYTES, value);
       return {
         ...{ kind: 'range', range },
-        async read(sink: (at: number, bytes: Uint8Array) => unknown) {
+        async read(
+          sink: (at: number, bytes: Uint8Array) => unknown,
+          room: () => Uint8Array | undefined,
+        ) {
+          memory.add(room()?.buffer as ArrayBuffer);
           for (let at = 0; at < bytes; at += PIECE_BYTES) await sink(range.start + at, piece);
         },
         discard() {},
       };
     },
   });
-  const isStored = ({ start }: ByteRange) => (start / blockBytes) % 4 >= lost;
+  /** Position up to which the solved blocks are stored and proven. */
+  let solvedTo = 0;
+  const isThere = ({ start }: ByteRange) => (start / blockBytes) % 4 >= lost;
+  const isStored = (block: ByteRange) => block.end <= solvedTo || isThere(block);
   const source = new CodedSource({
     extents: [extent],
     blockBytes,
-    state: { isProven: isStored, canCome: isStored, isLate: () => false, isUrgent: () => false },
+    state: { isProven: isStored, canCome: isThere, isLate: () => false, isUrgent: () => false },
     parity: new ParityBlocks({
       isUsed: () => true,
       open: open as unknown as (url: string) => DownloadSource,
@@ -93,7 +102,7 @@ function lostShards(options: {
         throw error;
       },
     }),
-    stamp: () => '',
+    stamp: () => `${solvedTo}`,
     provenWithin: () => 0,
     isProving: () => false,
     // Its parity is of no use any more.
@@ -112,6 +121,7 @@ function lostShards(options: {
     let at = start;
     await opened.read((position, bytes) => {
       expect(position).toBe(at);
+      memory.add(bytes.buffer as ArrayBuffer);
       expect(Buffer.alloc(bytes.length, valueAt(start)).equals(bytes)).toBe(true);
       at += bytes.length;
       return undefined;
@@ -121,7 +131,10 @@ function lostShards(options: {
   const onBegin = (call: typeof atBegin) => {
     atBegin = call;
   };
-  return { source, parityBytes, check, onBegin };
+  const setSolvedTo = (position: number) => {
+    solvedTo = position;
+  };
+  return { source, parityBytes, memory, check, onBegin, setSolvedTo };
 }
 
 test('however many blocks are asked for, 24 MiB are solved at a time, 16 read ahead and 32 kept', async () => {
@@ -155,4 +168,28 @@ test('a column of more than 32 MiB is solved alone, and one of them is kept', as
   expect([parityBytes.most, parityBytes.all]).toEqual([48 * MIB, 2 * 48 * MIB]);
   for (const part of [parts[0], parts[3]]) await check(part as ByteRange);
   expect(parityBytes.all).toBeGreaterThanOrEqual(3 * 48 * MIB);
+});
+
+test('memory of parity is free once it has been used, that of blocks once they are proven', async () => {
+  const { source, memory, check, setSolvedTo } = lostShards({
+    ...{ blockBytes: MIB, columns: 8, parity: 2, lost: 2 },
+  });
+  const { parts } = source;
+  for (const part of parts) await check(part);
+  const held = () => [...memory].filter(({ detached }) => !detached).length;
+  // Solved blocks may be asked for again.
+  expect([memory.size, held()]).toEqual([2 * 16, 16]);
+  setSolvedTo(parts[7]?.end ?? 0);
+  expect([source.parts.length, held()]).toEqual([8, 8]);
+  // A block that is still read is not freed before that ends.
+  const [, , , , , , , , last] = parts;
+  const opened = await source.openRange(last as ByteRange, undefined, signal);
+  setSolvedTo(parts[15]?.end ?? 0);
+  expect([source.parts.length, held()]).toEqual([0, 2]);
+  let bytes = 0;
+  await opened.read((_at, piece) => {
+    bytes += piece.length;
+    return undefined;
+  });
+  expect([bytes, held()]).toEqual([MIB, 0]);
 });

@@ -3,10 +3,10 @@
  * from parity and from blocks that are stored. What it gives is proven as the bytes of any other.
  */
 
-import type { ByteRange } from '@millrace/shared/base/byte-range';
+import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { ReedSolomon, type Shard } from '@millrace/shared/code/reed-solomon';
-import { SolvedColumns } from '@millrace/shared/download/exnode/solved-columns';
+import { type SolvedColumn, SolvedColumns } from '@millrace/shared/download/exnode/solved-columns';
 import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import { columnAt } from '@millrace/shared/exnode/coded';
 import type { CodedExtent } from '@millrace/shared/exnode/exnode';
@@ -19,9 +19,10 @@ import {
   solvableBlocks,
 } from '@millrace/shared/exnode/row-solver';
 import { fastestKernel } from '@millrace/shared/node/code/gf-kernel';
+import { freeBytes } from '@millrace/shared/node/memory/free-bytes';
 import type { Opened } from '../source-answer.ts';
 import { keyOf, ParityAhead } from './parity-ahead.ts';
-import type { ParityBlocks } from './parity-blocks.ts';
+import type { ParityBlock, ParityBlocks } from './parity-blocks.ts';
 import { PartSource } from './place-source.ts';
 
 /** Bytes of each shard that are solved at a time, and handed on at a time. */
@@ -55,8 +56,14 @@ export interface CodedSourceOptions {
 /** Columns that are solved at a time: with more, each waits for the same depots for longer. */
 const MOST_COLUMNS = 2;
 
+/** A block that has been solved. */
+interface SolvedBlock {
+  readonly range: ByteRange;
+  readonly bytes: Uint8Array;
+}
+
 /** Solved blocks of a column, by their position in the file. */
-type Solved = ReadonlyMap<number, Uint8Array>;
+type Solved = ReadonlyMap<number, SolvedBlock>;
 
 /** An extent as it was judged: the blocks and columns stay the same while the stamp does. */
 interface Judged {
@@ -76,6 +83,10 @@ export class CodedSource extends PartSource {
   readonly #columns = new SolvedColumns<Solved>({
     mostAtOnce: MAX_AT_ONCE_BYTES,
     mostKept: MAX_KEPT_BYTES,
+    isUseless: (solved) => [...solved.values()].every(({ range }) => this.#state.isProven(range)),
+    onFree: (solved) => {
+      for (const { bytes } of solved.values()) freeBytes(bytes);
+    },
   });
 
   constructor(options: CodedSourceOptions) {
@@ -117,6 +128,7 @@ export class CodedSource extends PartSource {
     const solvable = new Map(all.flatMap((one) => one.solvable).map((part) => [part.start, part]));
     this.#parts = [...solvable.values()].sort((a, b) => a.start - b.start);
     this.#ahead.want(all.flatMap(({ lost }) => lost));
+    this.#columns.forgetUseless();
     return this.#parts;
   }
 
@@ -143,20 +155,26 @@ export class CodedSource extends PartSource {
   ): Promise<Opened> {
     const { extents, blockBytes } = this.#options;
     const at = Math.floor(asked.start / blockBytes) * blockBytes;
-    const block = (await this.#solved(extents, blockBytes, at, signal)).get(at);
-    if (block === undefined || asked.end > at + block.length) {
+    const { value: solved, release } = await this.#solved(extents, blockBytes, at, signal);
+    const block = solved.get(at);
+    if (block === undefined || asked.end > block.range.end) {
+      release();
       throw new MillraceError('origin-error', 'these bytes cannot be solved now');
     }
-    const bytes = block.subarray(asked.start - at, asked.end - at);
+    const bytes = block.bytes.subarray(asked.start - at, asked.end - at);
     return {
       ...{ kind: 'range', range: asked, version: this.version as NonNullable<typeof this.version> },
       ...{ headers: {}, checked: false, headMs: 0, isPlain: true },
       async read(sink) {
-        for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
-          await sink(asked.start + from, bytes.subarray(from, from + PIECE_BYTES));
+        try {
+          for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
+            await sink(asked.start + from, bytes.subarray(from, from + PIECE_BYTES));
+          }
+        } finally {
+          release();
         }
       },
-      discard() {},
+      discard: release,
     };
   }
 
@@ -166,12 +184,13 @@ export class CodedSource extends PartSource {
     blockBytes: number,
     at: number,
     signal: AbortSignal,
-  ): Promise<Solved> {
+  ): Promise<SolvedColumn<Solved>> {
     for (const extent of extents) {
       if (at < extent.start || at >= extent.end) continue;
       const key = keyOf(extent, columnAt(extent, blockBytes, at));
       const solved = await this.#columns.get(key, signal);
-      if (solved?.has(at)) return solved;
+      if (solved?.value.has(at)) return solved;
+      solved?.release();
     }
     signal.throwIfAborted();
     const column = columnWith(extents, blockBytes, at, this.#state);
@@ -180,7 +199,8 @@ export class CodedSource extends PartSource {
     // No pause if there is none: the parity of requests that come together would be received twice.
     const coming = this.#columns.get(key, signal);
     const solved = coming && (await coming);
-    if (solved?.has(at)) return solved;
+    if (solved?.value.has(at)) return solved;
+    solved?.release();
     // Parity takes as much memory as what is solved from it.
     const bytes = column.lacking.length * blockBytes;
     return this.#columns.solve(key, bytes, signal, async (working) => {
@@ -192,27 +212,55 @@ export class CodedSource extends PartSource {
   }
 
   async #solve(column: Column, signal: AbortSignal): Promise<Solved> {
-    const { parity, readStored } = this.#options;
-    const { extent, known, lacking, range } = column;
+    const { parity } = this.#options;
+    const { extent, lacking } = column;
     if (lacking.length === 0) return new Map();
-    const code = new ReedSolomon(extent.data, extent.parity, this.#kernel);
     const had = await this.#ahead.take(extent, column.number, signal);
     signal.throwIfAborted();
     const read = await parity.read(extent, column, lacking.length, signal, had);
-    const solved = lacking.map(([, { start, end }]) => new Uint8Array(end - start));
-    const length = range.end - range.start;
+    const solved = new Map(
+      lacking.map(([, range]) => [
+        range.start,
+        { range, bytes: Buffer.allocUnsafeSlow(rangeBytes(range)) },
+      ]),
+    );
+    try {
+      await this.#compute(column, read, [...solved.values()], signal);
+      return solved;
+    } catch (error) {
+      for (const { bytes } of solved.values()) freeBytes(bytes);
+      throw error;
+    } finally {
+      for (const { bytes } of read) freeBytes(bytes);
+    }
+  }
+
+  /**
+   * Computes the blocks that a column lacks, piece by piece.
+   *
+   * @param solved their memory, in the order of the column
+   */
+  async #compute(
+    { extent, known, lacking, range }: Column,
+    parity: readonly ParityBlock[],
+    solved: readonly SolvedBlock[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { readStored } = this.#options;
+    const code = new ReedSolomon(extent.data, extent.parity, this.#kernel);
+    const length = rangeBytes(range);
     // The same memory for all pieces: the collector lets tens of megabytes of new buffers gather.
     const scratch = () => Buffer.allocUnsafe(Math.min(length, PIECE_BYTES));
     const stored = known.map(([index, block]) => ({ index, block, room: scratch() }));
     const lacked = lacking.map(([index]) => ({ index, room: scratch() }));
     for (let at = 0; at < length; at += PIECE_BYTES) {
       const end = Math.min(length, at + PIECE_BYTES);
-      const shards: Shard[] = read.map((one) => ({
+      const shards: Shard[] = parity.map((one) => ({
         index: extent.data + one.parity,
         bytes: one.bytes.subarray(at, end),
       }));
       for (const { index, block, room } of stored) {
-        const own = block === undefined ? 0 : Math.min(end - at, block.end - block.start - at);
+        const own = block === undefined ? 0 : Math.min(end - at, rangeBytes(block) - at);
         const bytes = room.subarray(0, Math.max(0, own));
         if (block !== undefined && bytes.length > 0)
           await readAll(readStored, bytes, block.start + at);
@@ -224,12 +272,11 @@ export class CodedSource extends PartSource {
       }));
       code.solve(shards, pieces);
       for (const [i, { bytes }] of pieces.entries()) {
-        const own = solved[i] as Uint8Array;
+        const own = (solved[i] as SolvedBlock).bytes;
         if (at < own.length) own.set(bytes.subarray(0, own.length - at), at);
       }
       signal.throwIfAborted();
     }
-    return new Map(lacking.map(([, { start }], i) => [start, solved[i] as Uint8Array]));
   }
 }
 

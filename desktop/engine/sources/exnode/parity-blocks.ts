@@ -6,6 +6,7 @@ import type { Random } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { DepotPaces } from '@millrace/shared/download/exnode/depot-paces';
 import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
+import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
 import type { CodedExtent, ExnodeReplica } from '@millrace/shared/exnode/exnode';
 import { depotOf } from '@millrace/shared/exnode/layout';
 import type { DownloadSource } from '../download-source.ts';
@@ -182,7 +183,8 @@ export class ParityBlocks {
   /** Reads a block, by as many answers as it takes. @throws MillraceError */
   async #readBlock(replica: ExnodeReplica, range: ByteRange, signal: AbortSignal): Promise<Buffer> {
     const source = this.#options.open(replica.read);
-    const bytes = Buffer.allocUnsafe(rangeBytes(range));
+    // Memory of its own, which whoever uses the block gives back.
+    const bytes = Buffer.allocUnsafeSlow(rangeBytes(range));
     const from = replica.at + range.start;
     for (let at = 0; at < bytes.length; ) {
       const before = at;
@@ -193,14 +195,18 @@ export class ParityBlocks {
         throw new MillraceError('range-ignored', 'it sends no ranges');
       }
       try {
-        await opened.read((position, piece) => {
+        const take: Sink = (position, piece) => {
           if (position !== from + at || at + piece.length > bytes.length) {
             throw new MillraceError('wrong-range', 'bytes come out of order');
           }
-          bytes.set(piece, at);
+          const isThere =
+            piece.buffer === bytes.buffer && piece.byteOffset === bytes.byteOffset + at;
+          if (!isThere) bytes.set(piece, at);
           at += piece.length;
           return this.#options.onBytes(piece.length, signal);
-        });
+        };
+        // Read into its place: buffers of the socket would be garbage outside the heap.
+        await opened.read(take, () => (at < bytes.length ? bytes.subarray(at) : undefined));
       } catch (error) {
         opened.discard();
         signal.throwIfAborted();

@@ -11,6 +11,7 @@ import { decideAnswer } from '@millrace/shared/http/answers/answer';
 import { formatContentRange } from '@millrace/shared/http/fields/content-range';
 import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
 import { type Multipart, multipart } from '@millrace/shared/http/messages/multipart';
+import { freeBytes } from '@millrace/shared/node/memory/free-bytes';
 import { sleep } from '@millrace/shared/node/sleep';
 import { create as createDisposition } from 'content-disposition';
 import { endResponse } from '../../clients/connection.ts';
@@ -21,7 +22,6 @@ import type { Depot } from '../../depot/depot.ts';
 import type { Head } from '../../depot/heads/head.ts';
 import { READ_MEMORY_BYTES, readVerified } from '../../depot/verified-read.ts';
 import type { Metrics } from '../../figures/metrics.ts';
-import { freeBytes } from '../../memory/free-bytes.ts';
 import { receivePage } from '../../pages/receive-page.ts';
 import { isEncryptedDocument, isOpened, PAGE_VARY, sendPage } from './opened.ts';
 

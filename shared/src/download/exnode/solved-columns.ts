@@ -1,4 +1,7 @@
-/** Columns that are being solved, and those that have been: both take no more than a bounded memory. */
+/**
+ * Columns that are being solved, and those that have been: both take no more than a bounded memory, which
+ * is given back as soon as nobody uses it.
+ */
 
 import { WaitingLine } from '../../base/waiting-line.ts';
 
@@ -7,8 +10,19 @@ interface Column<T> {
   readonly bytes: number;
   /** Ends the work once nobody waits for it any more. */
   readonly abort: AbortController;
-  waiting: number;
-  isDone: boolean;
+  /** Number of callers that wait for the column, or read its solved blocks. */
+  users: number;
+  /** The solved blocks; undefined: they are being solved. */
+  solved: { readonly value: T } | undefined;
+  /** True once nobody can ask for it any more. */
+  isForgotten: boolean;
+}
+
+/** A column that has been solved, for one user. */
+export interface SolvedColumn<T> {
+  readonly value: T;
+  /** Ends this use of the value. */
+  release(): void;
 }
 
 export interface SolvedColumnsOptions {
@@ -18,38 +32,52 @@ export interface SolvedColumnsOptions {
   readonly mostKept: number;
 }
 
+export interface SolvedColumnsPorts<T> {
+  /** Returns true for a value that nobody will ask for. */
+  readonly isUseless: (value: T) => boolean;
+  /** Called with a value that is forgotten once its last user has ended: its memory is free. */
+  readonly onFree: (value: T) => void;
+}
+
 export class SolvedColumns<T> {
-  readonly #options: SolvedColumnsOptions;
+  readonly #options: SolvedColumnsOptions & SolvedColumnsPorts<T>;
   /** Columns by name, the latest last. */
   readonly #columns = new Map<string, Column<T>>();
   readonly #waiting = new WaitingLine<() => void>();
   #bytes = 0;
 
-  constructor(options: SolvedColumnsOptions) {
+  constructor(options: SolvedColumnsOptions & SolvedColumnsPorts<T>) {
     this.#options = options;
   }
 
   /**
    * Returns a column that is being solved, or has been; the promise gives undefined if it failed. Without
    * such a column, undefined is returned at once: a caller that then solves it without a pause is the only
-   * one to do so.
+   * one to do so. The caller releases the column.
    *
    * @throws the signal's reason
    */
-  get(name: string, signal: AbortSignal): Promise<T | undefined> | undefined {
+  get(name: string, signal: AbortSignal): Promise<SolvedColumn<T> | undefined> | undefined {
     const column = this.#columns.get(name);
     return column && this.#joined(column, signal);
   }
 
-  async #joined(column: Column<T>, signal: AbortSignal): Promise<T | undefined> {
+  async #joined(column: Column<T>, signal: AbortSignal): Promise<SolvedColumn<T> | undefined> {
     const solved = await this.#wait(column, signal).catch(() => undefined);
-    signal.throwIfAborted();
+    if (solved === undefined) signal.throwIfAborted();
     return solved;
+  }
+
+  /** Forgets the columns that nobody will ask for. */
+  forgetUseless(): void {
+    for (const [name, { solved }] of this.#columns) {
+      if (solved !== undefined && this.#options.isUseless(solved.value)) this.#forget(name);
+    }
   }
 
   /**
    * Solves a column once there is room for it. It goes on while anybody waits for it, here or in `get`:
-   * of several requests for one block, the first may end before the others.
+   * of several requests for one block, the first may end before the others. The caller releases the column.
    *
    * @param bytes that are solved
    * @throws what `work` throws; the signal's reason
@@ -59,37 +87,64 @@ export class SolvedColumns<T> {
     bytes: number,
     signal: AbortSignal,
     work: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
+  ): Promise<SolvedColumn<T>> {
     const abort = new AbortController();
     const solving = this.#inTurn(bytes, abort.signal, work);
-    const column: Column<T> = { work: solving, bytes, abort, waiting: 0, isDone: false };
-    this.#columns.delete(name);
+    const rest = { users: 0, solved: undefined, isForgotten: false };
+    const column: Column<T> = { work: solving, bytes, abort, ...rest };
+    this.#forget(name);
     this.#columns.set(name, column);
     const forget = () => {
-      if (this.#columns.get(name) === column) this.#columns.delete(name);
+      if (this.#columns.get(name) === column) this.#forget(name);
     };
     abort.signal.addEventListener('abort', forget, { once: true });
-    solving.then(() => {
-      column.isDone = true;
+    solving.then((value) => {
+      column.solved = { value };
+      this.#freeUnused(column);
       this.#drop();
     }, forget);
     return this.#wait(column, signal);
   }
 
-  async #wait(column: Column<T>, signal: AbortSignal): Promise<T> {
+  async #wait(column: Column<T>, signal: AbortSignal): Promise<SolvedColumn<T>> {
     const { promise: left, reject } = Promise.withResolvers<never>();
-    column.waiting++;
+    column.users++;
+    let isUsed = true;
+    const release = () => {
+      if (!isUsed) return;
+      isUsed = false;
+      if (--column.users === 0 && column.solved === undefined) column.abort.abort(signal.reason);
+      this.#freeUnused(column);
+    };
     const leave = () => {
-      if (--column.waiting === 0 && !column.isDone) column.abort.abort(signal.reason);
       reject(signal.reason);
+      release();
     };
     signal.addEventListener('abort', leave, { once: true });
     if (signal.aborted) leave();
     try {
-      return await Promise.race([column.work, left]);
+      const value = await Promise.race([column.work, left]);
+      // The signal may have aborted since the column was solved.
+      signal.throwIfAborted();
+      return { value, release };
+    } catch (error) {
+      release();
+      throw error;
     } finally {
       signal.removeEventListener('abort', leave);
     }
+  }
+
+  #forget(name: string): void {
+    const column = this.#columns.get(name);
+    if (column === undefined) return;
+    this.#columns.delete(name);
+    column.isForgotten = true;
+    this.#freeUnused(column);
+  }
+
+  #freeUnused({ solved, users, isForgotten }: Column<T>): void {
+    if (isForgotten && users === 0 && solved !== undefined) this.#options.onFree(solved.value);
   }
 
   async #inTurn(
@@ -125,11 +180,11 @@ export class SolvedColumns<T> {
 
   /** Forgets the oldest solved columns beyond what is kept. */
   #drop(): void {
-    const done = [...this.#columns].filter(([, { isDone }]) => isDone);
+    const done = [...this.#columns].filter(([, { solved }]) => solved !== undefined);
     let bytes = done.reduce((sum, [, column]) => sum + column.bytes, 0);
     for (const [name, column] of done.slice(0, -1)) {
       if (bytes <= this.#options.mostKept) return;
-      this.#columns.delete(name);
+      this.#forget(name);
       bytes -= column.bytes;
     }
   }

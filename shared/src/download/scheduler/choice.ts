@@ -98,9 +98,12 @@ function restFor(
   { holds }: KnownSource,
   { position, end }: RunningRequest,
 ): ByteRange | undefined {
-  for (const gap of stored.missing({ start: position, end })) {
+  const limit = Math.min(end, stored.length);
+  for (let start = stored.nextMissing(position); start < limit; ) {
+    const gap = { start, end: stored.nextStored(start, limit) };
     const run = firstHeld(holds, gap);
     if (run !== undefined) return run;
+    start = stored.nextMissing(gap.end);
   }
   return undefined;
 }

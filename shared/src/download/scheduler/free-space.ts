@@ -6,7 +6,7 @@
 import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
 import { ALIGN_BYTES, type BlockSizeInput, reachBytes, requestBytes } from './block-size.ts';
-import { heldRuns } from './holdings.ts';
+import { firstHeld } from './holdings.ts';
 import type { Choice } from './running-request.ts';
 import { isAlone, RETRY_MS, type SchedulerState, totalRate } from './scheduler-state.ts';
 import type { KnownSource } from './source-table.ts';
@@ -100,10 +100,13 @@ function freeRun(
   most: number,
 ): ByteRange | undefined {
   if (holds === undefined) return freeWithin(state, within, most);
-  const missing = { start: state.stored.nextMissing(within.start), end: within.end };
-  for (const run of heldRuns(holds, missing)) {
-    const free = freeWithin(state, run, most);
-    if (free !== undefined) return free;
+  const { end } = within;
+  // Runs that are stored are passed over: a source has thousands of them, and each look would list them.
+  for (let start = state.stored.nextMissing(within.start); start < end; ) {
+    const run = firstHeld(holds, { start, end });
+    const free = run && freeWithin(state, run, most);
+    if (run === undefined || free !== undefined) return free;
+    start = state.stored.nextMissing(run.end);
   }
   return undefined;
 }

@@ -24,8 +24,10 @@ export function firstHeld(holds: Holds | undefined, within: ByteRange): ByteRang
 
 /** Finds the bytes at the end of a range that a source has; undefined if it lacks the last byte. */
 export function lastHeld(holds: Holds | undefined, within: ByteRange): ByteRange | undefined {
-  for (const run of heldRuns(holds, within)) if (run.end === within.end) return run;
-  return undefined;
+  const last = within.end - 1;
+  const run = holds === undefined ? within : holds(last);
+  if (run === undefined || run.start > last || within.start > last) return undefined;
+  return { start: Math.max(run.start, within.start), end: within.end };
 }
 
 /** Lists all runs of bytes within a range that a source has, ascending. */

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { blockBytesFor } from './exnode.ts';
+import { blockBytesFor } from '../exnode.ts';
 import { planSpread } from './spread.ts';
 
 const MIB = 2 ** 20;

@@ -1,7 +1,7 @@
 /**
  * Bounds V8's young generation, in which every new object is made. V8 lets it grow to 64 MiB when
- * much of it survives, and keeps all of that resident; with a quarter of that, requests cost about
- * as much.
+ * much of it survives, and keeps all of that resident; with a quarter of that, requests and downloads
+ * cost about as much.
  */
 
 import { PerformanceObserver } from 'node:perf_hooks';

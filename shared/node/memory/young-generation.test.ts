@@ -4,7 +4,6 @@ import { expect, test } from '@jest/globals';
 import { YOUNG_BYTES } from './young-generation.ts';
 
 const MODULE = new URL('./young-generation.ts', import.meta.url);
-const COLLECTOR = new URL('./collect-garbage.ts', import.meta.url);
 
 /**
  * Makes objects of which most survive, a few in each turn, in a process of its own.
@@ -14,8 +13,10 @@ const COLLECTOR = new URL('./collect-garbage.ts', import.meta.url);
 async function largestYoung(first: string): Promise<number> {
   const program = `
     import { boundYoungGeneration, youngBytes } from ${JSON.stringify(MODULE.href)};
-    import { collectLoading } from ${JSON.stringify(COLLECTOR.href)};
-    collectLoading();
+    import { setFlagsFromString } from 'node:v8';
+    import { runInNewContext } from 'node:vm';
+    setFlagsFromString('--expose-gc');
+    runInNewContext('gc')();
     ${first}
     const kept = [];
     let largest = 0;

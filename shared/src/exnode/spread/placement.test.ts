@@ -1,0 +1,185 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { rangeBytes } from '../../base/byte-range.ts';
+import { seededRandom } from '../../base/clock.ts';
+import { type Placed, Placement } from './placement.ts';
+import { planSpread } from './spread.ts';
+
+const MiB = 2 ** 20;
+
+describe('Placement', () => {
+  test('moves the extents of a depot that refuses to those that store the least', () => {
+    const placement = new Placement(planSpread(4 * MiB, 4, 1), 4);
+    const first = placement.next(0, 0) as Placed;
+    expect(placement.onLost(1)).toBe(true);
+    expect(placement.next(1, 0)).toBeUndefined();
+    placement.onStored(first, 0);
+    const counts = [0, 1, 2, 3].map(
+      (depot) => placement.tasks.filter((task) => task.depot === depot).length,
+    );
+    expect(counts).toEqual([2, 0, 1, 1]);
+    expect(placement.onLost(0)).toBe(true);
+    // The extent that it has stored counts.
+    expect(placement.tasks.filter(({ depot }) => depot === 0)).toEqual([first]);
+  });
+
+  test('says when too few depots are left for as many copies', () => {
+    const placement = new Placement(planSpread(MiB, 2, 2), 2);
+    expect(placement.onLost(1)).toBe(false);
+  });
+
+  test('whatever depots fail, each extent is stored as often as planned, or that is said', () => {
+    const sizes = fc.integer({ min: 0, max: 40 * MiB });
+    const counts = fc.integer({ min: 1, max: 6 });
+    fc.assert(
+      fc.property(sizes, counts, counts, fc.integer(), (size, depots, some, seed) => {
+        const copies = Math.min(some, depots);
+        const random = seededRandom(seed);
+        const plan = planSpread(size, depots, copies);
+        const placement = new Placement(plan, depots);
+        const underWay = new Map<number, Placed>();
+        let now = 0;
+        while (!placement.isDone) {
+          now += random() * 3000;
+          const depot = Math.floor(random() * depots);
+          const task = underWay.get(depot);
+          underWay.delete(depot);
+          if (task === undefined) {
+            const next = placement.next(depot, now);
+            if (next !== undefined) underWay.set(depot, next);
+          } else if (random() < 0.1) {
+            if (!placement.onLost(depot)) return;
+          } else if (random() < 0.4) {
+            underWay.set(depot, task);
+            placement.onBytes(task, Math.floor(random() * rangeBytes(task.extent)), now);
+          } else placement.onStored(task, now);
+        }
+        for (const extent of plan) {
+          const its = placement.tasks.filter((task) => task.extent === extent);
+          expect(new Set(its.map(({ depot }) => depot)).size).toBe(copies);
+        }
+        const stored = placement.tasks.reduce((sum, one) => sum + rangeBytes(one.extent), 0);
+        expect(stored).toBe(size * copies);
+      }),
+    );
+  });
+});
+
+/** Uploads to simulated depots. @returns milliseconds, bytes by depot, and bytes sent in vain */
+function simulate(options: {
+  readonly size: number;
+  readonly copies: number;
+  /** Bytes per millisecond of each depot at a time. */
+  readonly rates: readonly ((now: number) => number)[];
+}) {
+  const { size, copies, rates } = options;
+  const placement = new Placement(planSpread(size, rates.length, copies), rates.length);
+  const underWay = new Map<number, { task: Placed; stored: number }>();
+  let inVain = 0;
+  let now = 0;
+  for (; !placement.isDone && now < 10_000_000; now += STEP_MS) {
+    for (const [depot, rate] of rates.entries()) {
+      let one = underWay.get(depot);
+      const task = one === undefined ? placement.next(depot, now) : undefined;
+      if (task !== undefined) one = { task, stored: 0 };
+      if (one === undefined) continue;
+      underWay.set(depot, one);
+      one.stored += rate(now) * STEP_MS;
+      const isStored = one.stored >= rangeBytes(one.task.extent);
+      const ended = isStored
+        ? placement.onStored(one.task, now + STEP_MS)
+        : placement.onBytes(one.task, Math.floor(one.stored), now + STEP_MS);
+      if (isStored) underWay.delete(depot);
+      if (ended !== undefined) {
+        expect(placement.has(ended)).toBe(false);
+        inVain += underWay.get(ended.depot)?.stored ?? 0;
+        underWay.delete(ended.depot);
+      }
+    }
+  }
+  const stored = rates.map((_, depot) =>
+    placement.tasks
+      .filter((task) => task.depot === depot)
+      .reduce((sum, { extent }) => sum + rangeBytes(extent), 0),
+  );
+  for (const extent of new Set(placement.tasks.map((task) => task.extent))) {
+    const its = placement.tasks.filter((task) => task.extent === extent);
+    expect(new Set(its.map(({ depot }) => depot)).size).toBe(copies);
+  }
+  expect(stored.reduce((sum, bytes) => sum + bytes, 0)).toBe(size * copies);
+  return { ms: now, stored, inVain };
+}
+
+const STEP_MS = 500;
+/** Bytes per millisecond of a depot that takes 1 MiB/s. */
+const MIB_S = MiB / 1000;
+
+describe('speed', () => {
+  test('fast depots store more, and the upload ends about as early as their speeds allow', () => {
+    const speeds = fc.array(fc.double({ min: 1, max: 40, noNaN: true }), {
+      minLength: 2,
+      maxLength: 6,
+    });
+    fc.assert(
+      fc.property(speeds, fc.integer({ min: 1, max: 16 }), (found, gib) => {
+        const size = gib * 1024 * MiB;
+        const rates = found.map((speed) => () => speed * MIB_S);
+        const { ms, stored } = simulate({ size, copies: 1, rates });
+        const best = size / (found.reduce((sum, speed) => sum + speed, 0) * MIB_S);
+        // The last extent of each depot may begin when the others are nearly done.
+        const extent = Math.max(...planSpread(size, rates.length, 1).map(rangeBytes));
+        const last = (2 * extent) / (Math.max(...found) * MIB_S);
+        expect(ms).toBeLessThan(1.2 * best + 1.5 * last + 10_000);
+        const order = found.map((_, i) => i).sort((a, b) => (found[a] ?? 0) - (found[b] ?? 0));
+        const [slowest, fastest] = [order[0] ?? 0, order.at(-1) ?? 0];
+        expect(stored[fastest]).toBeGreaterThanOrEqual(stored[slowest] ?? 0);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('an extent of a depot that stops, or becomes slow, goes to another one', () => {
+    const speeds = fc.array(fc.double({ min: 5, max: 40, noNaN: true }), {
+      minLength: 2,
+      maxLength: 5,
+    });
+    const times = fc.integer({ min: 0, max: 200_000 });
+    fc.assert(
+      fc.property(speeds, times, fc.constantFrom(0, 0.01), (found, at, left) => {
+        const size = 2048 * MiB;
+        const rates = found.map((speed, i) => (now: number) => {
+          return speed * MIB_S * (i === 0 && now >= at ? left : 1);
+        });
+        const { ms } = simulate({ size, copies: 1, rates });
+        const others = found.slice(1).reduce((sum, speed) => sum + speed, 0);
+        // All of it by the others, begun when it stopped, and the time in which that shows.
+        const extent = Math.max(...planSpread(size, rates.length, 1).map(rangeBytes));
+        const last = extent / (Math.min(...found) * MIB_S);
+        expect(ms).toBeLessThan(size / (others * MIB_S) + 3 * last + 60_000);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('nothing is sent twice while depots keep about the same speed', () => {
+    const rates = [10, 12, 14, 15].map((speed) => () => speed * MIB_S);
+    for (const copies of [1, 2, 3]) {
+      expect(simulate({ size: 4096 * MiB, copies, rates }).inVain).toBe(0);
+    }
+  });
+
+  test('a slow upload goes on while the one in its place brings nothing', () => {
+    const placement = new Placement(planSpread(8 * MiB, 2, 1), 2);
+    const [own, slow] = [placement.next(0, 0) as Placed, placement.next(1, 0) as Placed];
+    expect(placement.onStored(own, 1000)).toBeUndefined();
+    expect(placement.next(0, 1500)).toBeUndefined();
+    // Nothing has come within three seconds.
+    const again = placement.next(0, 4000) as Placed;
+    expect([again.extent, again.depot]).toEqual([slow.extent, 0]);
+    expect(placement.has(slow)).toBe(true);
+    // The line was broken: the older one goes on first.
+    expect(placement.onBytes(slow, MiB, 9000)).toBeUndefined();
+    expect(placement.onStored(slow, 9500)).toBe(again);
+    expect([placement.isDone, placement.has(again)]).toEqual([true, false]);
+  });
+});
