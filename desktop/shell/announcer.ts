@@ -1,11 +1,13 @@
 /** Notifies the user of ended downloads, by the rules of `logic/notices.ts`. */
 
+import type { Totals } from '@millrace/shared/bridge/rpc/list-api';
 import {
   afterQuiet,
   type EndedDownload,
   NO_NOTICES,
   type NoticesState,
   type NoticesStep,
+  whenDoneNotice,
   withEnded,
 } from './logic/notices.ts';
 import type { Words } from './text/words.ts';
@@ -16,6 +18,8 @@ export interface AnnouncerOptions {
   readonly words: () => Words;
   /** Returns true while notices are wanted and the user is not looking at the list anyway. */
   readonly wanted: () => boolean;
+  /** Returns true while the user is looking at the list, which shows countdowns itself. */
+  readonly isLookedAt: () => boolean;
   /** Shows a notice. @param gid download that a click shows; undefined: the list */
   show(text: { title: string; body: string }, gid: string | undefined): void;
 }
@@ -24,6 +28,7 @@ export class Announcer {
   readonly #options: AnnouncerOptions;
   #state: NoticesState = NO_NOTICES;
   #timer: NodeJS.Timeout | undefined;
+  #whenDone: Totals['whenDone'];
 
   constructor(options: AnnouncerOptions) {
     this.#options = options;
@@ -32,6 +37,14 @@ export class Announcer {
   changed(downloads: readonly EndedDownload[]): void {
     const { since, words } = this.#options;
     this.#take(withEnded(this.#state, downloads, since, Date.now(), words()));
+  }
+
+  /** Takes in what the machine does when all is done. Users are warned even if they want no other notices. */
+  totals({ whenDone }: Totals): void {
+    const { isLookedAt, show, words } = this.#options;
+    const notice = whenDoneNotice(this.#whenDone, whenDone, words());
+    this.#whenDone = whenDone;
+    if (notice !== undefined && !isLookedAt()) show(notice, undefined);
   }
 
   #take({ state, notices, deadline }: NoticesStep): void {

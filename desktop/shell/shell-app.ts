@@ -82,6 +82,7 @@ export class ShellApp {
       since: Date.now(),
       words: () => this.#words,
       wanted: () => this.#preferences.notifications && !this.#isLookedAt(),
+      isLookedAt: () => this.#isLookedAt(),
       show: (text, gid) => this.#notify(text, () => this.#reveal(gid)),
     });
     this.#serve();
@@ -214,6 +215,7 @@ export class ShellApp {
     await follow(link, {
       onTotals: (told) => {
         this.#totals = totalsOf(told);
+        this.#announcer.totals(told);
         this.#showStatus();
       },
       onChanged: (downloads) => this.#announcer.changed(downloads),

@@ -8,7 +8,7 @@ import {
   type WhenDone,
   type Wish,
 } from '@millrace/shared/download/after/when-done';
-import type { Records } from '../queue/records.ts';
+import type { ManagerEvent, Records } from '../queue/records.ts';
 import type { AfterRunner } from './after-runner.ts';
 
 export interface WhenDoneOptions {
@@ -20,6 +20,15 @@ export interface WhenDoneOptions {
   readonly power?: (command: readonly string[]) => Promise<string | undefined>;
 }
 
+/** Other work that the machine must not end, such as files that are sent. */
+export interface OtherWork {
+  readonly busy: boolean;
+  /** Adds a listener, which is called with the ids of what has changed or is gone. */
+  listen(listener: (id: string) => void): unknown;
+  /** Returns true if what has this id rests or is gone because the user wanted so. */
+  endedByHand(id: string): boolean;
+}
+
 export interface WhenDoneView {
   readonly what: WhenDone | null;
   readonly at?: Millis | undefined;
@@ -28,6 +37,7 @@ export interface WhenDoneView {
 
 export class WhenDoneWatch {
   readonly #options: WhenDoneOptions;
+  readonly #others: OtherWork[] = [];
   #wish: Wish | undefined;
   #problem: string | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -35,9 +45,17 @@ export class WhenDoneWatch {
 
   constructor(options: WhenDoneOptions) {
     this.#options = options;
-    options.records.listen(({ kind }) => {
-      if (kind !== 'settings' && kind !== 'note' && kind !== 'stand') this.look();
+    options.records.listen((event) => {
+      const { kind } = event;
+      if (kind === 'settings' || kind === 'note' || kind === 'stand') return;
+      this.#look(() => this.#isByHand(event));
     });
+  }
+
+  /** Waits for other work, too, from now on. */
+  alsoAwait(work: OtherWork): void {
+    this.#others.push(work);
+    work.listen((id) => this.#look(() => work.endedByHand(id)));
   }
 
   get view(): WhenDoneView {
@@ -59,11 +77,16 @@ export class WhenDoneWatch {
 
   /** Looks whether all is done, and whether it is time; also called when the clock of a test has moved on. */
   look(): void {
+    this.#look(() => false);
+  }
+
+  #look(isByHand: () => boolean): void {
     clearTimeout(this.#timer);
     const before = this.#wish;
     if (before === undefined || this.#closed) return;
     const now = this.#options.now();
-    const wish = lookedAt(before, this.#busy, now);
+    const busy = this.#busy;
+    const wish = lookedAt(before, { busy, byHand: !busy && isByHand() }, now);
     this.#wish = wish;
     if (isDue(wish, now)) {
       this.#wish = undefined;
@@ -77,7 +100,17 @@ export class WhenDoneWatch {
   get #busy(): boolean {
     const { records, after } = this.#options;
     // Paused downloads wait for their user, who may be away for days.
-    return after.busy || records.unfinished().some(({ state }) => state !== 'paused');
+    const downloads = () => records.unfinished().some(({ state }) => state !== 'paused');
+    return after.busy || this.#others.some(({ busy }) => busy) || downloads();
+  }
+
+  /** Returns true if the user has paused or removed the download that an event tells of, and so is there. */
+  #isByHand(event: ManagerEvent): boolean {
+    if (event.kind === 'forgotten') return true;
+    if (!('gid' in event)) return false;
+    const { records } = this.#options;
+    const record = records.find(event.gid) ?? records.store.get(event.gid);
+    return record?.state === 'paused' || record?.state === 'removed';
   }
 
   async #carryOut(what: WhenDone): Promise<void> {

@@ -167,6 +167,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     now,
     clock: () => performance.now(),
   });
+  manager.whenDone.alsoAwait(shares.list);
   const outgoing = new Outgoing(state, () => performance.now());
   const ended = Promise.withResolvers<void>();
   let opened: RpcServer | undefined;

@@ -34,6 +34,17 @@ export class ShareList {
     return () => this.#listeners.delete(listener);
   }
 
+  /** True while files are sent or wait for their turn. */
+  get busy(): boolean {
+    return this.kept().some(({ state }) => state === 'waiting' || state === 'sending');
+  }
+
+  /** Returns true if the user has paused or revoked a file, or taken it out of the list. */
+  endedByHand(id: string): boolean {
+    const state = this.get(id)?.state;
+    return state === undefined || state === 'paused' || state === 'revoked';
+  }
+
   /** Returns all files, newest first, as they are shown. */
   all(): ShareView[] {
     return [...this.#shares.keys()].reverse().map((id) => this.viewOf(id));

@@ -1,6 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { wordsFor } from '../text/words.ts';
-import { afterQuiet, type EndedDownload, NO_NOTICES, withEnded } from './notices.ts';
+import {
+  afterQuiet,
+  type EndedDownload,
+  NO_NOTICES,
+  whenDoneNotice,
+  withEnded,
+} from './notices.ts';
 
 const en = wordsFor(['en']);
 
@@ -63,4 +69,19 @@ test('memory is bounded', () => {
   const many = Array.from({ length: 5000 }, (_, i) => complete(String(i), 1));
   const { state } = withEnded({ ...NO_NOTICES, quietUntil: 10 }, many, 0, 1, en);
   expect([state.known.length, state.pending.length]).toEqual([1000, 1000]);
+});
+
+test('a countdown to sleep or shutdown is told once, and so is its failure', () => {
+  const waits = { what: 'shutdown' as const };
+  const counts = { ...waits, at: 60_000 };
+  const failed = { what: null, problem: 'Access denied' };
+  const told = (before: Parameters<typeof whenDoneNotice>[0], now: typeof before) =>
+    whenDoneNotice(before, now, en)?.title;
+  expect(told(undefined, waits)).toBeUndefined();
+  expect(told(waits, counts)).toBe('This computer is about to shut down');
+  expect(told(counts, counts)).toBeUndefined();
+  expect(told(counts, { ...counts, at: 90_000 })).toBe('This computer is about to shut down');
+  expect(told(counts, failed)).toBe('This computer has stayed on');
+  expect(whenDoneNotice(counts, failed, en)?.body).toBe('Access denied');
+  expect(told(failed, failed)).toBeUndefined();
 });

@@ -4,6 +4,7 @@
  */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import type { Totals } from '@millrace/shared/bridge/rpc/list-api';
 import type { Words } from '../text/words.ts';
 
 export type EndedDownload = Pick<DownloadView, 'gid' | 'name' | 'status' | 'finishedAt' | 'error'>;
@@ -94,4 +95,23 @@ function noticeOf(ended: readonly EndedDownload[], words: Words): Notice {
     ...(failed > 0 ? [words.n('failed.many', failed)] : []),
   ];
   return { title: titles.join(', '), body: words.t('ended.text'), gid: undefined };
+}
+
+/**
+ * Returns the notice that the machine is about to sleep or shut down, or why it did not.
+ *
+ * @param before what was told last; undefined: nothing was asked for
+ */
+export function whenDoneNotice(
+  before: Totals['whenDone'],
+  now: Totals['whenDone'],
+  words: Words,
+): Notice | undefined {
+  if (now?.what && now.at !== undefined && now.at !== before?.at) {
+    return { title: words.t(`then.${now.what}`), body: words.t('then.text'), gid: undefined };
+  }
+  if (now?.problem !== undefined && now.problem !== before?.problem) {
+    return { title: words.t('then.failed'), body: now.problem, gid: undefined };
+  }
+  return undefined;
 }

@@ -25,6 +25,7 @@ import './style/welcome.css';
 import './style/mini.css';
 
 import { codeInFragment, offeredInFragment } from '@millrace/shared/bridge/page/session-api';
+import { showWholeTexts } from '@millrace/shared/ui/whole-texts';
 import { createRoot } from 'react-dom/client';
 import { hasSession, logInByCode, type SessionAnswer } from './api/session.ts';
 import { Actions } from './model/actions.ts';
@@ -61,6 +62,7 @@ function takeShared(app: App): void {
 
 async function start(): Promise<void> {
   applyKeptTheme();
+  showWholeTexts(document);
   const app = new App();
   // Details open beside the list only where there is room for both.
   app.store.set({ panelOpen: window.innerWidth >= WIDE_WINDOW_PX });

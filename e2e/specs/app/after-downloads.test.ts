@@ -12,6 +12,8 @@ import { type OddEntry, oddTar, tarHeader } from '../../fixtures/faults/odd-tar.
 import { notTested, programOrComplain } from '../../fixtures/not-tested.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
+import { browserOrComplain, launchBrowser } from '../../fixtures/pages/ui.ts';
+import { openWindow } from '../../fixtures/pages/window.ts';
 import { DaemonCli } from '../../fixtures/programs/daemon-cli.ts';
 import { DaemonCliStage } from '../../fixtures/stages/daemon-cli-stage.ts';
 import { until } from '../../fixtures/until.ts';
@@ -22,15 +24,22 @@ afterAll(() => files.stop());
 
 type Choice = Readonly<Record<string, string | boolean>>;
 
-/** Starts a daemon that finds only these programs, each a path or the lines of a script. */
-async function daemonWith(programs: Readonly<Record<string, string>>): Promise<void> {
+/**
+ * Starts a daemon that finds only these programs, each a path or the lines of a script.
+ *
+ * @param more variables of its environment
+ */
+async function daemonWith(
+  programs: Readonly<Record<string, string>>,
+  more: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const bin = join(stage.folder, 'bin');
   await mkdir(bin);
   for (const [name, program] of Object.entries(programs)) {
     if (program.startsWith('/')) await symlink(program, join(bin, name));
     else await writeFile(join(bin, name), `#!/bin/sh\n${program}\n`, { mode: 0o755 });
   }
-  stage.cli = new DaemonCli(stage.folder, { PATH: bin, DISPLAY: ':99' });
+  stage.cli = new DaemonCli(stage.folder, { PATH: bin, DISPLAY: ':99', ...more });
   await stage.cli.startDaemon();
 }
 
@@ -260,5 +269,74 @@ describe('after the daemon was killed', () => {
     expect(readdirSync(stage.cli.downloads).sort()).toEqual(['a', 'a.zip']);
     expect(await readFile(download('a', 'inner'), 'utf8')).toBe('inner');
     process.kill(Number(await readFile(pids, 'utf8')), 'SIGKILL');
+  });
+});
+
+describe('when all is done', () => {
+  /** Lets the clock of a daemon be set forward by more than the countdown: once a file is there. */
+  const CLOCK = `import { existsSync } from 'node:fs';
+    const now = Date.now;
+    Date.now = () => now() + (existsSync(process.env.XDG_LATER) ? 61_000 : 0);`;
+  const wish = () => stage.cli.call('whenDone');
+
+  test('the machine is shut down after a countdown in which the page can stop it, and a refusal is shown', async () => {
+    if (!browserOrComplain('the countdown to sleep and shutdown')) return;
+    const later = join(stage.folder, 'later');
+    const seen = join(stage.folder, 'seen');
+    const clock = join(stage.folder, 'clock.mjs');
+    await writeFile(clock, CLOCK);
+    const refused = 'echo "Interactive authentication required." >&2; exit 1';
+    await daemonWith(
+      { systemctl: `echo "$*" >> ${seen}; ${refused}` },
+      { XDG_LATER: later, NODE_OPTIONS: `--import ${clock}` },
+    );
+    const browser = await launchBrowser();
+    try {
+      const { page } = await openWindow(browser, /^$/, {});
+      await page.goto((await stage.cli.call('loginLink')).url);
+      const banner = page.getByRole('alert');
+
+      // One download waits for another attempt when the other one is done.
+      await stage.cli.call('whenDone', { what: 'sleep' });
+      await page.getByRole('button', { name: 'Sleeps when all is done' }).waitFor();
+      let isBusy = true;
+      const urls = [
+        files.add('/b', { body: Buffer.from('b'), refuse: () => (isBusy ? 503 : undefined) }),
+      ];
+      const { gid } = await stage.cli.call('add', { urls });
+      await until(async () => (await stage.cli.call('status', { gid })).status === 'waiting');
+      await add('a', Buffer.from('a'), {});
+      await until(() => existsSync(download('a')));
+      expect(await wish()).toEqual({ what: 'sleep' });
+      isBusy = false;
+      await stage.cli.call('retry', { gids: [gid] });
+      await banner.getByText('The machine is about to sleep.').waitFor();
+      await banner.getByRole('button', { name: 'Cancel' }).click();
+      await banner.waitFor({ state: 'detached' });
+      expect(await wish()).toEqual({ what: null });
+
+      // The wish is forgotten with the daemon, and so is a countdown.
+      await stage.cli.call('whenDone', { what: 'shutdown' });
+      await add('c', Buffer.from('c'), {});
+      await until(async () => (await wish()).at !== undefined);
+      await stage.cli.kill();
+      await stage.cli.startDaemon();
+      await page.goto((await stage.cli.call('loginLink')).url);
+      expect([await wish(), existsSync(seen)]).toEqual([{ what: null }, false]);
+
+      await stage.cli.call('whenDone', { what: 'shutdown' });
+      await add('d', Buffer.from('d'), {});
+      await banner.getByText('The machine is about to shut down.').waitFor();
+      await writeFile(later, '');
+      // Any change lets the daemon look at its clock.
+      await stage.cli.call('add', { urls, paused: true });
+      await banner.getByText('Interactive authentication required.').waitFor();
+      expect(await readFile(seen, 'utf8')).toBe('poweroff\n');
+      await banner.getByRole('button', { name: 'Dismiss' }).click();
+      await banner.waitFor({ state: 'detached' });
+      expect(await wish()).toEqual({ what: null });
+    } finally {
+      await browser.close();
+    }
   });
 });

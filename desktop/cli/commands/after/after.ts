@@ -125,7 +125,8 @@ export function afterCommand(context: CliContext): Command {
         withDaemon(context, async (daemon) => {
           const params = { what: what === 'nothing' ? null : what };
           const done = await daemon.call('millrace.whenDone', params);
-          report.result(done, () => doneLines(done));
+          const stays = ['When all downloads are done, the machine stays on.'];
+          report.result(done, () => (done.what === null ? stays : doneLines(done)));
           return undefined;
         }),
       ),

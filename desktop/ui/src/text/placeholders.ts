@@ -114,6 +114,8 @@ export interface Placeholders {
   readonly 'remove.unfinished.other': 'n' | 'bytes';
   readonly 'remove.complete.one': 'n';
   readonly 'remove.complete.other': 'n';
+  readonly 'remove.empty.one': 'n';
+  readonly 'remove.empty.other': 'n';
   readonly 'remove.files.one': 'n' | 'bytes';
   readonly 'remove.files.other': 'n' | 'bytes';
   readonly 'remove.kept.one': 'n';

@@ -10,6 +10,8 @@ export type WhenDone = (typeof WHEN_DONE)[number];
 
 /** Time in which users can still say no, in milliseconds. */
 const COUNTDOWN_MS = 60_000;
+/** Lateness of a look, in milliseconds, beyond which the machine must have slept through the countdown. */
+const OVERSLEPT_MS = 30_000;
 
 export interface Wish {
   readonly what: WhenDone;
@@ -19,15 +21,24 @@ export interface Wish {
   readonly at?: Millis | undefined;
 }
 
+/** State of the list at one time, and the cause of its last change. */
+export interface Look {
+  /** True while a download runs or waits for its turn, an action after one is open, or a file is sent. */
+  readonly busy: boolean;
+  /** True if the user has just paused or removed downloads: nothing is done because of that. */
+  readonly byHand: boolean;
+}
+
 /**
- * Returns the wish after a look at the list. New work ends a countdown, which then starts anew.
- *
- * @param busy true while a download runs or waits for its turn, or an action after one is open
+ * Returns the wish after a look at the list. New work ends a countdown, which then starts anew, and so
+ * does a countdown that nobody saw because the machine slept meanwhile.
  */
-export function lookedAt(wish: Wish, busy: boolean, now: Millis): Wish {
-  if (busy) return { what: wish.what, begun: true };
-  if (!wish.begun || wish.at !== undefined) return wish;
-  return { ...wish, at: now + COUNTDOWN_MS };
+export function lookedAt(wish: Wish, { busy, byHand }: Look, now: Millis): Wish {
+  const { what, begun, at } = wish;
+  if (busy) return { what, begun: true };
+  if (!begun) return wish;
+  if (at !== undefined) return now - at > OVERSLEPT_MS ? { ...wish, at: now + COUNTDOWN_MS } : wish;
+  return byHand ? { what, begun: false } : { ...wish, at: now + COUNTDOWN_MS };
 }
 
 /** Returns true if it is time. */

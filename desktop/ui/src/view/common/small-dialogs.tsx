@@ -42,7 +42,11 @@ export function NewLinkDialog({ gid }: { gid: string }) {
       >
         {row.error !== undefined && <p>{text.error(row.error).help}</p>}
         {row.page !== undefined && <SourcePage gid={gid} page={row.page} />}
-        <p className="quiet">{text.t('newLink.text', { bytes: bytes(text, row.storedBytes) })}</p>
+        <p className="quiet">
+          {row.storedBytes > 0
+            ? text.t('newLink.text', { bytes: bytes(text, row.storedBytes) })
+            : text.t('newLink.text.nothing')}
+        </p>
         <Field
           label={text.t('newLink.label')}
           value={url}
@@ -254,18 +258,18 @@ export function KeysDialog() {
   const keys = [
     [text.t('keys.add'), ['N']],
     [text.t('keys.send'), ['S']],
-    [text.t('keys.paste'), ['Ctrl', 'V']],
+    [text.t('keys.paste'), [text.t('cap.ctrl'), 'V']],
     [text.t('keys.search'), ['/']],
-    [text.t('keys.move'), ['↑', '↓', 'Home', 'End']],
-    [text.t('keys.extend'), ['Shift', '↑', '↓']],
-    [text.t('keys.all'), ['Ctrl', 'A']],
-    [text.t('keys.toggle'), ['Space']],
-    [text.t('keys.details'), ['Enter']],
-    [text.t('keys.remove'), ['Del']],
-    [text.t('keys.undo'), ['Ctrl', 'Z']],
-    [text.t('keys.reorder'), ['Alt', '↑', '↓']],
-    [text.t('keys.escape'), ['Esc']],
-    [text.t('keys.settings'), ['Ctrl', ',']],
+    [text.t('keys.move'), ['↑', '↓', text.t('cap.home'), text.t('cap.end')]],
+    [text.t('keys.extend'), [text.t('cap.shift'), '↑', '↓']],
+    [text.t('keys.all'), [text.t('cap.ctrl'), 'A']],
+    [text.t('keys.toggle'), [text.t('cap.space')]],
+    [text.t('keys.details'), [text.t('cap.enter')]],
+    [text.t('keys.remove'), [text.t('cap.del')]],
+    [text.t('keys.undo'), [text.t('cap.ctrl'), 'Z']],
+    [text.t('keys.reorder'), [text.t('cap.alt'), '↑', '↓']],
+    [text.t('keys.escape'), [text.t('cap.esc')]],
+    [text.t('keys.settings'), [text.t('cap.ctrl'), ',']],
     [text.t('keys.help'), ['?']],
   ] as const;
   return (

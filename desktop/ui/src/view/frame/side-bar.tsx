@@ -170,6 +170,7 @@ function Speed() {
   const settings = useAppState((state) => state.settings);
   if (totals === undefined) return null;
   const { now, nextChangeAt, limit: slower } = totals.schedule;
+  const then = totals.whenDone?.what;
   const limit = settings?.limits.limit ?? null;
   const time = nextChangeAt === undefined ? '' : clock(text, nextChangeAt);
   return (
@@ -192,6 +193,17 @@ function Speed() {
             {now === 'pause' || slower === undefined
               ? text.t('side.scheduled.pause', { time })
               : text.t('side.scheduled.limit', { time })}
+          </button>
+        </p>
+      )}
+      {then && (
+        <p className="note">
+          <button
+            type="button"
+            className="text-button"
+            onClick={() => actions.openSettings('after')}
+          >
+            {text.t(`side.then.${then}`)}
           </button>
         </p>
       )}

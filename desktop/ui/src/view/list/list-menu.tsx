@@ -93,7 +93,7 @@ export function useDownloadMenu(): MenuEntry[][] {
   const onlyDone = rows.length > 0 && done.length === rows.length;
   const label = onlyDone ? text.t('action.takeOff') : text.t('action.remove');
   const icon = onlyDone ? 'clear' : 'remove';
-  add(end, gids, icon, label, (to) => void actions.remove(to), { key: 'Del' });
+  add(end, gids, icon, label, (to) => void actions.remove(to), { key: text.t('cap.del') });
   const removeFiles = (to: readonly string[]) => void actions.deleteFiles(to);
   add(end, done, 'remove', text.t('action.delete'), removeFiles, { danger: true });
   return groups;

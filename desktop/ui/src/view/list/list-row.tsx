@@ -101,9 +101,7 @@ function Meta({ row, text }: { row: DownloadView; text: Text }) {
   const parts = [stateWords(text, row, now)];
   if (row.status === 'waiting' && row.error !== undefined) parts.push(text.error(row.error).title);
   parts.push(hostOf(row.urls[0] ?? ''));
-  if (row.status === 'active' && row.connections > 0) {
-    parts.push(text.n('state.connections', row.connections));
-  }
+  const connections = row.status === 'active' ? row.connections : 0;
   return (
     <>
       {row.vouch !== undefined && (
@@ -114,6 +112,9 @@ function Meta({ row, text }: { row: DownloadView; text: Text }) {
         </span>
       )}
       {parts.join(' · ')}
+      {connections > 0 && (
+        <span className="row-connections"> · {text.n('state.connections', connections)}</span>
+      )}
     </>
   );
 }

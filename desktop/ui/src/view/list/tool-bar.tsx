@@ -22,7 +22,7 @@ const TYPING_MS = 150;
 export function ToolBar({ search }: { search: RefObject<HTMLInputElement | null> }) {
   const selected = useAppState(({ selection }) => selection.gids.size);
   return (
-    <header className="tool-bar">
+    <header className={`tool-bar${selected > 1 ? ' selecting' : ''}`}>
       <SideButton />
       <Search field={search} />
       <AddButton />
@@ -227,7 +227,7 @@ function AppMenu() {
       {
         icon: 'settings',
         label: text.t('side.settings'),
-        key: 'Ctrl ,',
+        key: `${text.t('cap.ctrl')} ,`,
         run: () => actions.openSettings(),
       },
       {

@@ -25,6 +25,7 @@ export function RemoveDialog({ gids, summary, files }: RemoveProps) {
   const actions = useActions();
   const days = useAppState(({ settings }) => settings?.trash.days ?? 0);
   const { count, unfinished, partialBytes, complete, fileBytes } = summary;
+  const empty = count - unfinished - complete;
   const remove = async () => {
     actions.open(undefined);
     await actions.removeNow(gids, summary, files);
@@ -49,6 +50,9 @@ export function RemoveDialog({ gids, summary, files }: RemoveProps) {
             <li>{text.n('remove.files', complete, { bytes: bytes(text, fileBytes) })}</li>
           )}
           {complete > 0 && !files && <li>{text.n('remove.complete', complete)}</li>}
+          {empty > 0 && !files && unfinished + complete > 0 && (
+            <li>{text.n('remove.empty', empty)}</li>
+          )}
         </ul>
         <p className="quiet">{days > 0 ? text.n('remove.kept', days) : text.t('remove.forGood')}</p>
       </DialogForm>

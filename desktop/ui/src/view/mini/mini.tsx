@@ -6,6 +6,7 @@ import { useEffect, useState } from 'react';
 import { shareOf } from '../../model/failure.ts';
 import { percent, rate } from '../../text/format.ts';
 import { useActions, useApp, useAppState, useRow, useText } from '../common/context.tsx';
+import { DoneBanner } from '../frame/done-banner.tsx';
 
 /** Most running downloads in the mini view. */
 const MAX_SHOWN = 50;
@@ -40,6 +41,7 @@ export function Mini() {
           />
         )}
       </header>
+      <DoneBanner />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it. */}
       <ul className="mini-list" tabIndex={0} aria-label={text.t('mini.list')}>
         {gids.map((gid) => (
