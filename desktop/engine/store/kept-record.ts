@@ -14,6 +14,7 @@ import {
   REQUEST_DEFAULTS,
 } from '@millrace/shared/download/request/request';
 import { isFetchable } from '@millrace/shared/download/request/source-kinds';
+import type { SharedPiece } from '@millrace/shared/download/torrent/shared-pieces';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import {
@@ -113,6 +114,7 @@ const request = z.object({
       zsync: z.string().optional(),
       beside: z.boolean(),
       repairs: z.boolean().optional(),
+      except: z.array(z.object({ start: count, end: count })).optional(),
     })
     .optional(),
   house: z.boolean().optional(),
@@ -124,6 +126,11 @@ const request = z.object({
   retryForMs: z.number().min(0).optional(),
   held: z.string().optional(),
 } satisfies Members<DownloadRequest>);
+
+const sharedPiece = z.object({
+  ...{ key: z.string(), hex: z.string(), bytes: atLeastOne },
+  ...{ at: count, start: count, end: count, before: count, after: count },
+} satisfies Members<SharedPiece>);
 
 const options = z.object({
   rename: z.boolean(),
@@ -145,6 +152,10 @@ const options = z.object({
       storedBytes: count.optional(),
     })
     .optional(),
+  shared: z.array(sharedPiece).optional(),
+  sharedIn: keptPath.optional(),
+  sharedAgain: z.array(z.string()).optional(),
+  sharedSaid: z.array(z.string()).optional(),
   after: z
     .object({
       move: path.optional(),

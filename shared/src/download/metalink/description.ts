@@ -8,6 +8,7 @@
 
 import type { Millis } from '../../base/clock.ts';
 import type { Digest, PieceDigests } from '../../base/digest.ts';
+import type { SharedPiece } from '../torrent/shared-pieces.ts';
 import type { XmlAttribute, XmlElement } from './xml-tree.ts';
 
 /** Worst priority, also used for replicas without a priority; 1 is the best. */
@@ -56,6 +57,8 @@ export interface FileDescription {
   /** Digests of the whole file, one per algorithm. */
   readonly digests: readonly Digest[];
   readonly pieces: readonly PieceDigests[];
+  /** Pieces of a torrent that the file has in common with others. */
+  readonly shared?: readonly SharedPiece[] | undefined;
   /** Replicas in the order in which they were written. */
   readonly replicas: readonly Replica[];
   readonly metaurls: readonly Metaurl[];
