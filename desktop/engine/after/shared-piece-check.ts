@@ -10,12 +10,12 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { type NoteCode, noteOf } from '@millrace/shared/base/notes';
 import { formatBytes } from '@millrace/shared/base/units';
+import type { SharedPiece } from '@millrace/shared/download/metalink/description';
 import {
   afterWrong,
   coverOf,
   type Holder,
   rangeOfPart,
-  type SharedPiece,
   type Stretch,
 } from '@millrace/shared/download/torrent/shared-pieces';
 import { openPlain } from '../files/open-plain.ts';

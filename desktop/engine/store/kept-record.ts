@@ -8,13 +8,13 @@ import { posix, win32 } from 'node:path';
 import type { SQLOutputValue } from 'node:sqlite';
 import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/base/digest';
 import { AFTER_ACTIONS, AFTER_STATES } from '@millrace/shared/download/after/after';
+import type { SharedPiece } from '@millrace/shared/download/metalink/description';
 import {
   type DownloadRequest,
   LOCI_LIMITS,
   REQUEST_DEFAULTS,
 } from '@millrace/shared/download/request/request';
 import { isFetchable } from '@millrace/shared/download/request/source-kinds';
-import type { SharedPiece } from '@millrace/shared/download/torrent/shared-pieces';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import {

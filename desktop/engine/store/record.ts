@@ -2,10 +2,10 @@
 
 import type { Digest } from '@millrace/shared/base/digest';
 import type { AfterChoice, AfterStep } from '@millrace/shared/download/after/after';
+import type { SharedPiece } from '@millrace/shared/download/metalink/description';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { Resolved } from '@millrace/shared/download/resolve/resolved';
 import type { Vouch } from '@millrace/shared/download/signatures/verdict';
-import type { SharedPiece } from '@millrace/shared/download/torrent/shared-pieces';
 
 export const UNFINISHED = ['queued', 'active', 'waiting', 'paused'] as const;
 export const FINISHED = ['complete', 'error', 'removed'] as const;

@@ -8,7 +8,6 @@
 
 import type { Millis } from '../../base/clock.ts';
 import type { Digest, PieceDigests } from '../../base/digest.ts';
-import type { SharedPiece } from '../torrent/shared-pieces.ts';
 import type { XmlAttribute, XmlElement } from './xml-tree.ts';
 
 /** Worst priority, also used for replicas without a priority; 1 is the best. */
@@ -46,6 +45,25 @@ export interface Publisher {
 export interface Signature {
   readonly mediaType: string;
   readonly text: string;
+}
+
+/** The part of one file in a piece that it shares with other files, or with padding. */
+export interface SharedPiece {
+  /** Infohash of the torrent and number of the piece: the same for all files that share it. */
+  readonly key: string;
+  /** SHA-1 of the piece, lower-case hexadecimal. */
+  readonly hex: string;
+  /** Length of the piece, bytes. */
+  readonly bytes: number;
+  /** Position of the part in the piece. */
+  readonly at: number;
+  /** Position of the part in the file. */
+  readonly start: number;
+  /** Position behind the part in the file. */
+  readonly end: number;
+  /** Bytes of padding directly before and behind the part, which are zeros (BEP 47). */
+  readonly before: number;
+  readonly after: number;
 }
 
 /** One file. */

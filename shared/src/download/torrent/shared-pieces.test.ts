@@ -1,13 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { seededRandom } from '../../base/clock.ts';
-import {
-  afterWrong,
-  coverOf,
-  type Holder,
-  type SharedPiece,
-  sharedPieces,
-} from './shared-pieces.ts';
+import type { SharedPiece } from '../metalink/description.ts';
+import { afterWrong, coverOf, type Holder, sharedPieces } from './shared-pieces.ts';
 import { severalV1 } from './testing/torrents.ts';
 import { parseTorrent } from './torrent.ts';
 

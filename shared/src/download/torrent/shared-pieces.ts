@@ -4,25 +4,7 @@
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
-
-/** The part of one file in a piece that it shares with other files, or with padding. */
-export interface SharedPiece {
-  /** Infohash of the torrent and number of the piece: the same for all files that share it. */
-  readonly key: string;
-  /** SHA-1 of the piece, lower-case hexadecimal. */
-  readonly hex: string;
-  /** Length of the piece, bytes. */
-  readonly bytes: number;
-  /** Position of the part in the piece. */
-  readonly at: number;
-  /** Position of the part in the file. */
-  readonly start: number;
-  /** Position behind the part in the file. */
-  readonly end: number;
-  /** Bytes of padding directly before and behind the part, which are zeros (BEP 47). */
-  readonly before: number;
-  readonly after: number;
-}
+import type { SharedPiece } from '../metalink/description.ts';
 
 /** What lies in a torrent, in its order. */
 export interface Lying {

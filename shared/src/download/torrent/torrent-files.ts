@@ -1,7 +1,7 @@
 /** The files of a torrent, as its two versions list them. */
 
 import type { Digest, PieceDigests } from '../../base/digest.ts';
-import type { SharedPiece } from './shared-pieces.ts';
+import type { SharedPiece } from '../metalink/description.ts';
 
 /** A file, or padding, in the order of the torrent. */
 export interface Entry {

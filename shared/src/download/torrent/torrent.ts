@@ -6,12 +6,17 @@
 import { type Digest, type DigestAlgorithm, digestFromHex, toHex } from '../../base/digest.ts';
 import { MillraceError } from '../../base/errors.ts';
 import { MAX_URL_CHARS } from '../../base/limits.ts';
-import { emptyFile, type FileDescription, LAST_PRIORITY } from '../metalink/description.ts';
+import {
+  emptyFile,
+  type FileDescription,
+  LAST_PRIORITY,
+  type SharedPiece,
+} from '../metalink/description.ts';
 import { faultOfFileName, safePath } from '../request/file-path.ts';
 import { isFetchable } from '../request/source-kinds.ts';
 import { type Bencoded, type Dictionary, isDictionary, parseBencode } from './bencode.ts';
 import { type HashOf, LEAF_BYTES, MerkleTree, powerOfTwo } from './merkle.ts';
-import { type SharedPiece, sharedPieces } from './shared-pieces.ts';
+import { sharedPieces } from './shared-pieces.ts';
 import { type Entry, haveSameFiles, type Pieced } from './torrent-files.ts';
 
 export interface Torrent {
