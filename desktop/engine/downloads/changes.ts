@@ -123,7 +123,7 @@ export class Changes {
       throw new MillraceError('wrong-state', 'its file is not where a download has put it');
     }
     const isKnown = request.digests.some(({ algorithm }) => algorithm === digest?.algorithm);
-    const { zsync } = request.older ?? {};
+    const { zsync, except } = request.older ?? {};
     this.#records.reopen({
       ...record,
       error: undefined,
@@ -136,7 +136,7 @@ export class Changes {
         overwrite: true,
         held: undefined,
         digests: digest === undefined || isKnown ? request.digests : [...request.digests, digest],
-        older: { path, beside: true, repairs: true, ...(zsync === undefined ? {} : { zsync }) },
+        older: { path, beside: true, repairs: true, zsync, except },
       },
     });
     this.#records.emit({ kind: 'note', gid, ...noteOf('repairs', { file: record.name }) });

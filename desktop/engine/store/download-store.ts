@@ -177,6 +177,26 @@ export class DownloadStore {
     return rows.flatMap((row) => this.#read(row) ?? []);
   }
 
+  /** Returns the gids of files that have a part of a shared piece, the newest first. */
+  withShared(key: string, most: number): string[] {
+    const rows = this.#prepare(
+      `SELECT gid FROM shared_pieces JOIN downloads USING (gid) WHERE key = :key
+       ORDER BY id DESC LIMIT :most`,
+    ).all({ key, most });
+    return rows.map(({ gid }) => String(gid));
+  }
+
+  /** Returns the gids of complete files whose shared pieces have not been checked yet. */
+  sharedOpen(): string[] {
+    // The condition is that of the index, which SQLite would else not use.
+    const rows = this.#prepare(
+      `SELECT gid FROM downloads INDEXED BY shared_open WHERE state = 'complete' AND json_valid(options)
+       AND json_array_length(options, '$.shared') > coalesce(json_array_length(options, '$.sharedSaid'), 0)
+       ORDER BY id`,
+    ).all();
+    return rows.map(({ gid }) => String(gid));
+  }
+
   /** Reads a page of the history, and the number of all matching downloads. */
   history(filter: HistoryFilter, page: Page): { total: number; records: DownloadRecord[] } {
     return this.whole(() => this.#history(filter, page));
