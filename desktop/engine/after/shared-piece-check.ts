@@ -1,214 +1,245 @@
 /**
- * Checks pieces of torrents that several files have in common, once all of these are complete. Files of a
- * wrong piece are fetched again there; if that does not help, none of them counts as right.
+ * Checks pieces of torrents that several files have in common. A piece is checked when the last of its
+ * files has arrived, before that file counts as complete; the others are complete by then, with bytes that
+ * are not proven. The parts of a wrong piece are fetched again; if that does not help, none of its files
+ * counts as right.
  */
 
-import { createHash } from 'node:crypto';
-import { relative } from 'node:path';
-import { RangeSet } from '@millrace/shared/base/byte-range';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Millis } from '@millrace/shared/base/clock';
-import { MillraceError } from '@millrace/shared/base/errors';
-import { type NoteCode, noteOf } from '@millrace/shared/base/notes';
-import { formatBytes } from '@millrace/shared/base/units';
+import { WaitingLine, waitInLine } from '@millrace/shared/base/waiting-line';
 import type { SharedPiece } from '@millrace/shared/download/metalink/description';
 import {
   afterWrong,
   coverOf,
   type Holder,
-  rangeOfPart,
   type Stretch,
 } from '@millrace/shared/download/torrent/shared-pieces';
-import { openPlain } from '../files/open-plain.ts';
-import { type Records, targetOf } from '../queue/records.ts';
+import type { Judged, RunResult, Verdict } from '../queue/contract.ts';
+import { completedBy, type Records, targetOf } from '../queue/records.ts';
 import { type DownloadRecord, isFinished } from '../store/record.ts';
+import { digestOfPiece } from './read-shared-piece.ts';
+import { SharedPieceRecords } from './shared-piece-records.ts';
 
 export interface SharedPieceCheckOptions {
   readonly records: Records;
   /** Resolves when the run of a complete download has released its file. */
   readonly settled: (gid: string) => Promise<void>;
+  /** Waits for actions on files to end; see `AfterRunner.rest`. */
+  readonly rest: (gids: readonly string[]) => Promise<() => void>;
   /** Starts what is in the queue. */
   readonly tick: () => void;
+  /** Unix milliseconds. */
+  readonly now: () => Millis;
 }
 
 /** Most files that share a piece; a piece of more files stays unchecked. */
-const MOST_HOLDERS = 4096;
-const READ_BYTES = 1024 * 1024;
-/** Most names in an error. */
-const MOST_NAMES = 3;
+const MOST_HOLDERS = 1024;
 
-/** A piece that is complete and wrong. */
-interface Wrong {
-  readonly key: string;
-  readonly holders: readonly Holder[];
-}
+/** The finding about one shared piece of a file. */
+type Finding =
+  | { readonly kind: 'waits'; readonly part: SharedPiece }
+  | { readonly kind: 'unchecked' | 'right'; readonly key: string; readonly gids: readonly string[] }
+  | { readonly kind: 'wrong'; readonly key: string; readonly holders: readonly Holder[] };
+
+const NOT_JUDGED: Judged = { verdict: undefined, release: () => {} };
 
 export class SharedPieceCheck {
   readonly #options: SharedPieceCheckOptions;
+  readonly #records: SharedPieceRecords;
+  readonly #ending = new AbortController();
   /** Checks run one at a time, because each may reopen the files of the next one. */
-  #last: Promise<void> = Promise.resolve();
+  readonly #line = new WaitingLine<() => void>();
+  #isBusy = false;
   readonly #pending = new Map<string, Promise<void>>();
-  #closed = false;
 
   constructor(options: SharedPieceCheckOptions) {
     this.#options = options;
-    options.records.listen((event) => {
-      if (event.kind === 'completed') this.#take(event.gid);
+    this.#records = new SharedPieceRecords(options.records, options.now);
+    options.records.listen(({ kind, ...event }) => {
+      if (kind !== 'completed' && kind !== 'failed' && kind !== 'stopped') return;
+      if ('gid' in event) this.#take(event.gid);
     });
   }
 
-  /** Continues with the files that were complete when the last daemon ended, and were not checked. */
+  /** Continues with the complete files of whose pieces the last daemon has not found out everything. */
   start(): void {
     for (const gid of this.#options.records.store.sharedOpen()) this.#take(gid);
   }
 
-  /** Resolves when the check of a complete download has ended. */
-  async checked(gid: string): Promise<void> {
-    await this.#pending.get(gid);
-  }
-
   /** Ends the check under way; the next start begins it again. */
   async close(): Promise<void> {
-    this.#closed = true;
-    await this.#last;
+    this.#ending.abort();
+    await Promise.all(this.#pending.values());
   }
 
+  /**
+   * Checks the pieces of a file that has just become complete, as far as all their files are there.
+   *
+   * @param signal ends waits: the pieces are then checked after the completion
+   */
+  async judge(gid: string, result: RunResult, signal: AbortSignal): Promise<Judged> {
+    const record = this.#options.records.find(gid);
+    if ((record?.options.shared ?? []).length === 0) return NOT_JUDGED;
+    const own: DownloadRecord = {
+      ...{ ...(record as DownloadRecord), ...completedBy(record as DownloadRecord, result) },
+      ...{ state: 'complete', finishedAt: this.#options.now() },
+    };
+    return this.#judge(own, signal, true).catch(() => NOT_JUDGED);
+  }
+
+  /** Looks at a download that has ended, in the background. */
   #take(gid: string): void {
-    if ((this.#find(gid)?.options.shared ?? []).length === 0) return;
-    const work = this.#last.then(async () => {
-      // A file that cannot be read, or a download that was removed, stays unchecked.
-      if (!this.#closed) await this.#check(gid).catch(() => {});
-      if (this.#pending.get(gid) === work) this.#pending.delete(gid);
-    });
-    this.#last = work;
+    const { records } = this.#options;
+    const isOpen = records.exists(gid) && (records.get(gid).options.shared ?? []).length > 0;
+    if (!isOpen || this.#pending.has(gid) || this.#ending.signal.aborted) return;
+    const work = this.#check(gid)
+      // The daemon ends, or the download was removed.
+      .catch(() => {})
+      .finally(() => this.#pending.delete(gid));
     this.#pending.set(gid, work);
   }
 
   async #check(gid: string): Promise<void> {
+    await nextTurn();
     await this.#options.settled(gid);
-    const wrong: Wrong[] = [];
-    for (const piece of this.#find(gid)?.options.shared ?? []) {
-      const own = this.#find(gid);
-      if (own === undefined || this.#closed) return;
-      const cover = coverOf(this.#holders(piece.key, own));
-      if (cover.kind === 'waits') continue;
-      const stretches = cover.kind === 'whole' ? cover.stretches : [];
-      const digest = cover.kind === 'whole' ? await this.#digestOf(stretches) : undefined;
-      const holders = stretches.flatMap((one) => ('holder' in one ? [one.holder] : []));
-      // Nothing is decided about files that have changed, or are fetched again, meanwhile.
-      const isStill = holders.every((one) => this.#find(one.gid) !== undefined);
-      if (digest === undefined || !isStill) this.#say(gid, piece.key, 'shared-unchecked');
-      else if (digest !== piece.hex) wrong.push({ key: piece.key, holders });
-      else for (const one of holders) this.#say(one.gid, piece.key, 'shared-right');
+    const { records } = this.#options;
+    const record = records.exists(gid) ? records.get(gid) : undefined;
+    if (record === undefined || !isFinished(record.state)) return;
+    const { verdict, release } = await this.#judge(record, this.#ending.signal, false);
+    try {
+      verdict?.record(record);
+    } finally {
+      release();
     }
-    if (wrong.length > 0) this.#options.records.store.atOnce(() => this.#onWrong(wrong));
     this.#options.tick();
   }
 
-  /** Lists the files that share a piece with a download, and were added to the same folder. */
-  #holders(key: string, own: DownloadRecord): Holder[] {
-    const { records } = this.#options;
-    const gids = records.store.withShared(key, MOST_HOLDERS);
-    const found = [own.gid, ...gids.filter((gid) => gid !== own.gid)].flatMap((gid) => {
-      const record = records.exists(gid) ? records.get(gid) : undefined;
-      const isWith = record?.options.sharedIn === own.options.sharedIn;
-      return record === undefined || !isWith ? [] : [holderOf(record, key) ?? []].flat();
+  /**
+   * @param isNew the completion is not recorded yet
+   * @throws the signal's reason
+   */
+  async #judge(own: DownloadRecord, signal: AbortSignal, isNew: boolean): Promise<Judged> {
+    const ends = AbortSignal.any([signal, this.#ending.signal]);
+    const next = await this.#turn(ends);
+    try {
+      const found: Finding[] = [];
+      for (const piece of own.options.shared ?? []) found.push(await this.#look(piece, own));
+      const others = found
+        .flatMap((one) => (one.kind === 'wrong' ? one.holders : []))
+        .flatMap(({ gid }) => (gid === own.gid ? [] : [gid]));
+      const go = await this.#rest([...new Set(others)], ends);
+      const release = () => {
+        go();
+        next();
+      };
+      return { verdict: this.#verdict(own, found, isNew), release: once(release) };
+    } catch (error) {
+      next();
+      throw error;
+    }
+  }
+
+  /** Waits until no other check runs. @returns a function that lets the next one begin */
+  async #turn(signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    if (this.#isBusy) await waitInLine(this.#line, signal);
+    this.#isBusy = true;
+    return once(() => {
+      const next = this.#line.take();
+      if (next === undefined) this.#isBusy = false;
+      else next();
     });
+  }
+
+  /** Waits until no action works on some files. @throws the signal's reason */
+  async #rest(gids: readonly string[], signal: AbortSignal): Promise<() => void> {
+    if (gids.length === 0) return () => {};
+    const resting = this.#options.rest(gids);
+    const aborted = new WaitingLine<() => void>();
+    try {
+      await Promise.race([resting, waitInLine(aborted, signal)]);
+    } catch (error) {
+      void resting.then((go) => go());
+      throw error;
+    }
+    aborted.take()?.();
+    return resting;
+  }
+
+  async #look(piece: SharedPiece, own: DownloadRecord): Promise<Finding> {
+    const { key, hex } = piece;
+    const { records } = this.#options;
+    const gids = records.store.withShared(key, MOST_HOLDERS).filter((gid) => gid !== own.gid);
+    const isWith = (record: DownloadRecord | undefined) =>
+      record?.options.sharedIn === own.options.sharedIn;
+    // The records of a piece of many small files are read once all of these have ended.
+    if (gids.some((gid) => records.find(gid) !== undefined && isWith(records.find(gid)))) {
+      return { kind: 'waits', part: piece };
+    }
+    const others = gids.flatMap((gid) => (records.exists(gid) ? [records.get(gid)] : []));
+    const holders = [own, ...others.filter(isWith)].flatMap((one) => holderOf(one, key) ?? []);
     // Of several downloads of one file, those that are complete count first, then the newest.
-    return [...found.slice(0, 1), ...found.slice(1).sort((a, b) => rankOf(a) - rankOf(b))];
+    const inOrder = [...holders.slice(0, 1), ...holders.slice(1).sort(completeFirst)];
+    const cover = coverOf(inOrder);
+    const stretches: readonly Stretch[] = cover.kind === 'whole' ? cover.stretches : [];
+    const recordOf = (gid: string) => (gid === own.gid ? own : this.#records.find(gid));
+    const digest = cover.kind === 'whole' ? await digestOfPiece(stretches, recordOf) : undefined;
+    const parts = stretches.flatMap((one) => ('holder' in one ? [one.holder] : []));
+    // Nothing is decided about files that have changed, or are fetched again, meanwhile.
+    const isStill = parts.every((one) => recordOf(one.gid) !== undefined);
+    if (digest === undefined || !isStill) {
+      return { kind: 'unchecked', key, gids: inOrder.map(({ gid }) => gid) };
+    }
+    if (digest !== hex) return { kind: 'wrong', key, holders: parts };
+    return { kind: 'right', key, gids: parts.map(({ gid }) => gid) };
   }
 
-  /** Computes the digest of a piece. @returns undefined if a file is not as its download has left it */
-  async #digestOf(stretches: readonly Stretch[]): Promise<string | undefined> {
-    const hash = createHash('sha1');
-    const buffer = Buffer.alloc(READ_BYTES);
-    for (const stretch of stretches) {
-      if ('holder' in stretch) {
-        const { gid, part } = stretch.holder;
-        const record = this.#find(gid);
-        if (record === undefined || !(await readPart(record, part, hash, buffer))) return undefined;
-        continue;
+  #verdict(own: DownloadRecord, found: readonly Finding[], isNew: boolean): Verdict {
+    const wrong = found.flatMap((one) =>
+      one.kind === 'wrong' ? [{ ...one, step: afterWrong(one.holders) }] : [],
+    );
+    const steps = (kind: 'again' | 'fail') =>
+      wrong.flatMap(({ key, step }) =>
+        step.kind === kind ? [{ key, holders: step.holders }] : [],
+      );
+    const isOwn = ({ gid }: Holder) => gid === own.gid;
+    const isComplete = ![...steps('again'), ...steps('fail')].some(({ holders }) =>
+      holders.some(isOwn),
+    );
+    const record = (complete: DownloadRecord) => {
+      const unrecorded = isNew && !isComplete ? complete : undefined;
+      // The same is not said again by a later look.
+      this.#say(own, found, isNew && isComplete);
+      for (const { key, step, holders } of wrong) {
+        if (step.kind !== 'contradicts') continue;
+        for (const { gid } of holders) this.#records.say(gid, key, 'contradicts');
       }
-      buffer.fill(0);
-      for (let left = stretch.zeros; left > 0; left -= READ_BYTES) {
-        hash.update(buffer.subarray(0, Math.min(left, READ_BYTES)));
+      // A file that fails is not fetched again in its other parts.
+      const failed = new Set<string>();
+      for (const { holders } of steps('fail')) {
+        const more = holders.filter(({ gid }) => !failed.has(gid));
+        this.#records.fail(more, unrecorded);
+        for (const { gid } of more) failed.add(gid);
+      }
+      const again = steps('again').map(({ key, holders }) => ({
+        key,
+        holders: holders.filter(({ gid }) => !failed.has(gid)),
+      }));
+      this.#records.fetchAgain(again, unrecorded);
+    };
+    return { isComplete, record };
+  }
+
+  #say(own: DownloadRecord, found: readonly Finding[], saysWaits: boolean): void {
+    const waiting: SharedPiece[] = [];
+    for (const one of found) {
+      if (one.kind === 'waits') waiting.push(one.part);
+      else if (one.kind !== 'wrong') {
+        for (const gid of one.gids) this.#records.say(gid, one.key, one.kind);
       }
     }
-    return hash.digest('hex');
-  }
-
-  /** Has the files of wrong pieces fetched again, or does not let them count as right any more. */
-  #onWrong(wrong: readonly Wrong[]): void {
-    const again = new Map<string, { keys: string[]; parts: SharedPiece[] }>();
-    for (const { key, holders } of wrong) {
-      const step = afterWrong(holders);
-      if (step.kind === 'contradicts') {
-        for (const { gid } of holders) this.#say(gid, key, 'shared-contradicts');
-        continue;
-      }
-      if (step.kind === 'fail') {
-        const names = step.holders.slice(0, MOST_NAMES).map(({ gid }) => this.#find(gid)?.name);
-        const detail = `a piece that these files share is wrong in at least one: ${names.join(', ')}`;
-        for (const { gid, part } of step.holders) this.#fail(gid, part, detail);
-        continue;
-      }
-      for (const { gid, part } of step.holders) {
-        const one = again.get(gid) ?? { keys: [], parts: [] };
-        again.set(gid, { keys: [...one.keys, key], parts: [...one.parts, part] });
-      }
-    }
-    for (const [gid, { keys, parts }] of again) this.#fetchAgain(gid, keys, parts);
-  }
-
-  #fail(gid: string, part: SharedPiece, detail: string): void {
-    const record = this.#find(gid);
-    if (record === undefined) return;
-    const { code, message } = new MillraceError('wrong-digest', detail);
-    this.#options.records.changeFinished(record, {
-      state: 'error',
-      error: { code, message, detail },
-      request: requestAgain(record, [part]),
-    });
-    this.#options.records.emit({ kind: 'failed', gid });
-  }
-
-  #fetchAgain(gid: string, keys: readonly string[], parts: readonly SharedPiece[]): void {
-    const record = this.#find(gid);
-    if (record === undefined) return;
-    const { options } = record;
-    const bytes = new RangeSet(parts.map(rangeOfPart)).bytes;
-    const request = requestAgain(record, parts);
-    this.#options.records.reopen({
-      ...record,
-      ...{ error: undefined, vouch: undefined, storedBytes: 0, request },
-      host: new URL(request.urls[0] as string).host,
-      options: {
-        ...options,
-        sharedAgain: [...(options.sharedAgain ?? []), ...keys],
-        sharedSaid: (options.sharedSaid ?? []).filter((key) => !keys.includes(key)),
-      },
-    });
-    const note = noteOf('shared-wrong', { bytes: formatBytes(bytes) });
-    this.#options.records.emit({ kind: 'note', gid, ...note });
-    this.#options.records.emit({ kind: 'changed', gid });
-  }
-
-  /** Notes in the log of a download what is known of a piece, once. */
-  #say(gid: string, key: string, code: Extract<NoteCode, `shared-${string}`>): void {
-    const record = this.#find(gid);
-    const part = record?.options.shared?.find((one) => one.key === key);
-    if (record === undefined || part === undefined) return;
-    const said = record.options.sharedSaid ?? [];
-    const options = { ...record.options, sharedSaid: [...new Set([...said, key])] };
-    this.#options.records.changeFinished(record, { options });
-    const note = noteOf(code, { bytes: formatBytes(part.end - part.start) });
-    this.#options.records.emit({ kind: 'note', gid, ...note });
-  }
-
-  /** Returns the record of a complete download. */
-  #find(gid: string): DownloadRecord | undefined {
-    const { records } = this.#options;
-    const record = records.exists(gid) ? records.get(gid) : undefined;
-    return record?.state === 'complete' ? record : undefined;
+    if (waiting.length > 0 && saysWaits) this.#records.sayWaits(own.gid, waiting);
   }
 }
 
@@ -226,56 +257,14 @@ function holderOf(record: DownloadRecord, key: string): Holder | undefined {
 }
 
 const RANKS = ['complete', 'coming', 'failed'] as const;
-const rankOf = ({ state }: Holder): number => RANKS.indexOf(state);
+const completeFirst = (a: Holder, b: Holder): number =>
+  RANKS.indexOf(a.state) - RANKS.indexOf(b.state);
 
-/**
- * Reads the part of a file in a piece.
- *
- * @returns false if the file is not as its download has left it
- * @throws errors of the disk
- */
-async function readPart(
-  { path, length, finishedAt }: DownloadRecord,
-  { start, end }: SharedPiece,
-  hash: { update(bytes: Uint8Array): unknown },
-  buffer: Buffer,
-): Promise<boolean> {
-  const file = await openPlain(path as string);
-  try {
-    const isAsLeft = async () => {
-      const { size, mtimeMs } = await file.stat();
-      return size === length && Math.floor(mtimeMs) <= (finishedAt as Millis);
-    };
-    if (!(await isAsLeft())) return false;
-    for (let at = start; at < end; ) {
-      const most = Math.min(buffer.length, end - at);
-      const { bytesRead } = await file.read(buffer, 0, most, at);
-      if (bytesRead === 0) return false;
-      hash.update(buffer.subarray(0, bytesRead));
-      at += bytesRead;
-    }
-    return await isAsLeft();
-  } finally {
-    await file.close();
-  }
-}
-
-/** Makes the request that fetches parts of a complete file again, of the next source first. */
-function requestAgain(
-  record: DownloadRecord,
-  parts: readonly SharedPiece[],
-): DownloadRecord['request'] {
-  const { request } = record;
-  const path = record.path as string;
-  const [first, ...others] = request.urls;
-  // Log-ins and fields are for the first URL's origin.
-  const isBound = request.login !== undefined || Object.keys(request.headers).length > 0;
-  return {
-    ...request,
-    urls: isBound ? request.urls : [...others, first as string],
-    file: relative(request.dir, path),
-    overwrite: true,
-    held: undefined,
-    older: { path, beside: false, repairs: true, except: parts.map(rangeOfPart) },
+/** Returns a function that does its work only the first time. */
+function once(work: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) work();
+    isDone = true;
   };
 }

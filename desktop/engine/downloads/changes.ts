@@ -91,6 +91,8 @@ export class Changes {
     const name = rest.file ?? record.name;
     this.#records.queue.setStart(gid, options.startAt);
     this.#records.update(gid, { request, options, name, category: (moved ?? record).category });
+    // Actions that are chosen now are new ones, even if the file is repaired after earlier ones.
+    if (after !== undefined) this.#records.update(gid, { after: undefined });
     if (limit !== undefined) this.#setLimit(gid, limit ?? undefined);
     if (priority !== undefined) {
       this.#records.queue.setPriority(gid, priority);

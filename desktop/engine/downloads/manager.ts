@@ -81,6 +81,7 @@ export class Manager {
     this.queueRunner = new QueueRunner({
       ...{ ...options, records },
       renew: (record, signal) => this.resolvedLinks.renew(record, signal),
+      judge: (gid, result, signal) => this.#shared.judge(gid, result, signal),
     });
     this.remover = new Remover({
       ...options,
@@ -104,18 +105,15 @@ export class Manager {
       proveLink: options.proveLink ?? acceptLink,
     });
     this.resolvedLinks = new ResolvedLinks({ records, changes: this.changes, resolvers });
-    // It hears of a completion first, so that actions wait for the check.
     this.#shared = new SharedPieceCheck({
-      records,
+      ...{ records, now: options.now },
       settled: (gid) => this.queueRunner.settled(gid),
+      rest: (gids) => this.#after.rest(gids),
       tick: () => this.queueRunner.tick(),
     });
     this.#after = new AfterRunner({
       ...{ ...options, records, dir },
-      settled: async (gid) => {
-        await this.queueRunner.settled(gid);
-        await this.#shared.checked(gid);
-      },
+      settled: (gid) => this.queueRunner.settled(gid),
     });
     this.whenDone = new WhenDoneWatch({ ...options, records, after: this.#after });
     this.renewals = new Renewals({

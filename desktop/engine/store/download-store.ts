@@ -173,7 +173,11 @@ export class DownloadStore {
 
   /** Reads the downloads that are complete, while an action after them has not ended. */
   afterOpen(): DownloadRecord[] {
-    const rows = allRows(this.#prepare('SELECT * FROM downloads WHERE after_open = 1 ORDER BY id'));
+    const rows = allRows(
+      this.#prepare(
+        `SELECT * FROM downloads WHERE after_open = 1 AND state = 'complete' ORDER BY id`,
+      ),
+    );
     return rows.flatMap((row) => this.#read(row) ?? []);
   }
 

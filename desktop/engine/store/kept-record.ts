@@ -156,6 +156,7 @@ const options = z.object({
   sharedIn: keptPath.optional(),
   sharedAgain: z.array(z.string()).optional(),
   sharedSaid: z.array(z.string()).optional(),
+  sharedRight: z.array(z.string()).optional(),
   after: z
     .object({
       move: path.optional(),

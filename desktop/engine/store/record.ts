@@ -85,6 +85,8 @@ export interface RecordOptions {
   readonly sharedAgain?: readonly string[] | undefined;
   /** Keys of shared pieces that are known to be right, or cannot be checked. */
   readonly sharedSaid?: readonly string[] | undefined;
+  /** Keys of those among them that are right. */
+  readonly sharedRight?: readonly string[] | undefined;
   /** Actions that the user has chosen for this download; undefined: those of the settings. */
   readonly after?: AfterChoice | undefined;
 }

@@ -1,9 +1,14 @@
 /** Pieces of a torrent that several of its files share, checked once these are complete. */
 
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { readFile, stat, utimes } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { basename, join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { AfterChoice } from '@millrace/shared/download/after/after';
 import { severalV1 } from '@millrace/shared/download/torrent/testing/torrents';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer, type ServedFile } from '../../fixtures/origins/file-server.ts';
@@ -46,10 +51,10 @@ function serve(
 }
 
 /** Adds files of the torrent. @returns their gids, by name */
-async function add(seeds: readonly string[], only: readonly number[] = [0, 1, 2, 3, 4]) {
+async function add(seeds: readonly string[], after?: AfterChoice, only = [0, 1, 2, 3, 4]) {
   const files = NAMES.map((name) => ({ name, content: CONTENTS[name] }));
   const document = Buffer.from(severalV1('t', files, PIECE, seeds, sha1)).toString('base64');
-  const { gids } = await stage.cli.call('addMetalink', { metalink: document, only: [...only] });
+  const { gids } = await stage.cli.call('addMetalink', { metalink: document, only, after });
   return Object.fromEntries(only.map((index, i) => [NAMES[index], gids[i] as string]));
 }
 
@@ -93,7 +98,11 @@ test('right pieces are said to be right, and nothing is fetched twice', async ()
   const gids = await add([serve(servers[0] as FileServer)]);
   await told(gids, 'shared-right', NAMES);
   expect(await statusesOf(gids)).toEqual(NAMES.map(() => 'complete'));
-  expect((await notesOf(gids['c.bin'])).filter((note) => note !== 'shared-right')).toEqual([]);
+  // Some are told first that the check waits; each is told of the result once.
+  for (const name of NAMES) {
+    const notes = await notesOf(gids[name]);
+    expect(notes.filter((note) => note !== 'shared-waits')).toEqual(['shared-right']);
+  }
 });
 
 test('a byte that was damaged once at the border of two files is fetched again', async () => {
@@ -154,7 +163,7 @@ test('a border is checked whose first file was complete before the daemon was ki
 test('a border is left unchecked if a file is not chosen, or was changed by another program', async () => {
   const held = Promise.withResolvers<void>();
   const faults = { 'd.bin': { damage: lie(Infinity) }, 'b.bin': { hold: held.promise } };
-  const gids = await add([serve(servers[0] as FileServer, faults)], [0, 1, 2, 4]);
+  const gids = await add([serve(servers[0] as FileServer, faults)], undefined, [0, 1, 2, 4]);
   await told(gids, 'shared-unchecked', ['c.bin', 'e.bin']);
   await until(
     async () => (await statusesOf(gids)).filter((one) => one === 'complete').length === 3,
@@ -164,4 +173,91 @@ test('a border is left unchecked if a file is not chosen, or was changed by anot
   held.resolve();
   await told(gids, 'shared-unchecked', ['b.bin']);
   expect(await statusesOf(gids)).toEqual(['complete', 'complete', 'complete', 'complete']);
+});
+
+/** Starts a webhook. @returns for each file the digests that it had, by id of the message about it */
+async function webhook() {
+  const told = new Map<string, Map<unknown, string>>();
+  const server = createServer((request, response) => {
+    void json(request).then(async (message) => {
+      const name = basename((message as { data: { path: string } }).data.path);
+      // The file as a program finds it that acts on the message.
+      const digest = await digestOf(name);
+      told.set(name, (told.get(name) ?? new Map()).set(request.headers['webhook-id'], digest));
+      response.writeHead(204).end();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await stage.cli.json('after', 'webhook', `http://127.0.0.1:${port}/`);
+  return {
+    told,
+    stop: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** Waits until all files are complete, checked, and all their actions have ended. */
+const allDone = async (gids: Readonly<Record<string, string>>) => {
+  await told(gids, 'shared-right', NAMES);
+  await until(async () => {
+    const all = Object.values(gids).map((gid) => stage.cli.call('status', { gid }));
+    return (await Promise.all(all)).every(
+      ({ status, after }) =>
+        status === 'complete' && after?.every(({ state }) => state === 'done') === true,
+    );
+  });
+};
+
+test('actions run once: after the check of the last file, and not again after the repair of an earlier one', async () => {
+  const hook = await webhook();
+  const held = Promise.withResolvers<void>();
+  try {
+    const faults = { 'd.bin': { damage: lie(1), hold: held.promise } };
+    const gids = await add([serve(servers[0] as FileServer, faults)], { webhook: true });
+    await until(() => hook.told.size === 4);
+    held.resolve();
+    await allDone(gids);
+    for (const name of NAMES) {
+      expect([name, hook.told.get(name)?.size]).toEqual([name, 1]);
+      expect(await digestOf(name)).toBe(right(name));
+    }
+    // The file that was last was right before anything was done with it.
+    expect([...(hook.told.get('d.bin')?.values() ?? [])]).toEqual([right('d.bin')]);
+    const [c, d] = await Promise.all([notesOf(gids['c.bin']), notesOf(gids['d.bin'])]);
+    expect([...new Set(c)]).toEqual([
+      'shared-waits',
+      'shared-wrong',
+      'shared-acted',
+      'shared-right',
+    ]);
+    expect(d).not.toContain('shared-acted');
+  } finally {
+    hook.stop();
+  }
+});
+
+test('a daemon that is killed while a border is fetched again ends it, and repeats no action', async () => {
+  const hook = await webhook();
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const server = servers[0] as FileServer;
+  try {
+    const faults = { 'd.bin': { damage: lie(1), hold: first.promise } };
+    const gids = await add([serve(server, faults)], { webhook: true });
+    await until(() => hook.told.size === 4);
+    server.add('/t/c.bin', { body: CONTENTS['c.bin'], hold: second.promise });
+    first.resolve();
+    await until(() => server.held > 0 && hook.told.size === 5);
+    await stage.cli.kill();
+    second.resolve();
+    await stage.cli.startDaemon();
+    await allDone(gids);
+    expect([...hook.told.values()].map(({ size }) => size)).toEqual([1, 1, 1, 1, 1]);
+    expect(await Promise.all(NAMES.map(digestOf))).toEqual(NAMES.map(right));
+  } finally {
+    hook.stop();
+  }
 });

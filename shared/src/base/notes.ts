@@ -30,6 +30,9 @@ export const NOTES = {
     'a piece that it shares with other files does not match its checksum: fetching {bytes} again',
   'shared-unchecked':
     '{bytes} share a piece with a file that is not downloaded or has changed: they are not checked',
+  'shared-waits':
+    '{bytes} share pieces with files that are not complete yet: they are checked once these are',
+  'shared-acted': 'actions that were carried out after the download are not repeated',
   'shared-contradicts':
     'the checksum of a piece that it shares with other files contradicts that of the file itself, which counts',
   'digest-from': 'the digest is taken from {url}',

@@ -2,7 +2,14 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { seededRandom } from '../../base/clock.ts';
 import type { SharedPiece } from '../metalink/description.ts';
-import { afterWrong, coverOf, type Holder, sharedPieces } from './shared-pieces.ts';
+import {
+  afterLook,
+  afterWrong,
+  coverOf,
+  type Holder,
+  type Known,
+  sharedPieces,
+} from './shared-pieces.ts';
 import { severalV1 } from './testing/torrents.ts';
 import { parseTorrent } from './torrent.ts';
 
@@ -117,16 +124,59 @@ describe('a piece', () => {
 
   test('that is wrong is fetched again once per source, three times at most, then its files fail', () => {
     const again = (times: number, sources: number) =>
-      afterWrong([holder(a, { again: times, sources }), holder(b, { sources })]).kind;
+      afterWrong([a, b].map((part) => holder(part, { again: times, sources }))).kind;
     expect([again(0, 1), again(1, 1), again(1, 2), again(2, 2)]).toEqual([
       ...['again', 'fail', 'again', 'fail'],
     ]);
     expect([again(2, 9), again(3, 9)]).toEqual(['again', 'fail']);
   });
 
+  test('gives a file its turn that was complete while the other one was fetched again', () => {
+    const step = afterWrong([holder(a, { again: 3 }), holder(b)]);
+    expect(step).toMatchObject({ kind: 'again', holders: { length: 2 } });
+  });
+
   test('that is wrong puts no file in doubt that a digest of its own has proven', () => {
     const step = afterWrong([holder(a, { isProven: true }), holder(b)]);
     expect(step).toMatchObject({ kind: 'again', holders: [{ part: b }] });
     expect(afterWrong([holder(a, { isProven: true })])).toEqual({ kind: 'contradicts' });
+  });
+});
+
+describe('the log of a file', () => {
+  const part = { hex: 'a', bytes: 100, at: 0, before: 0, after: 0 };
+  const shared = [
+    { ...part, key: 'first', start: 0, end: 7 },
+    { ...part, key: 'last', start: 50, end: 53 },
+  ];
+  /** Adds findings one after the other. @returns what the log says of each */
+  function logOf(...found: [string, 'right' | 'unchecked' | 'contradicts'][]): string[][] {
+    let known: Known = { said: [], right: [] };
+    return found.map(([key, what]) => {
+      const look = afterLook(shared, known, key, what);
+      known = look.known;
+      return look.told.map(({ note, bytes }) => `${note} ${bytes}`);
+    });
+  }
+
+  test('says that shared bytes are right only once all of them are checked, and once only', () => {
+    expect(logOf(['last', 'right'], ['first', 'right'], ['first', 'right'])).toEqual([
+      ...[[], ['shared-right 10'], []],
+    ]);
+  });
+
+  test('says which bytes cannot be checked, and then that the others are right', () => {
+    const [first, second, third] = logOf(
+      ['last', 'unchecked'],
+      ['first', 'right'],
+      ['last', 'unchecked'],
+    );
+    expect([first, second, third]).toEqual([['shared-unchecked 3'], ['shared-right 7'], []]);
+  });
+
+  test('corrects itself when a piece can be checked after all', () => {
+    expect(logOf(['last', 'unchecked'], ['first', 'contradicts'], ['last', 'right'])).toEqual([
+      ...[['shared-unchecked 3'], ['shared-contradicts 7'], ['shared-right 3']],
+    ]);
   });
 });

@@ -6,7 +6,7 @@
 import type { ByteRange } from '../../base/byte-range.ts';
 import type { SharedPiece } from '../metalink/description.ts';
 
-/** What lies in a torrent, in its order. */
+/** A file or padding, in the order of the torrent. */
 export interface Lying {
   readonly length: number;
   /** True for padding. */
@@ -140,14 +140,59 @@ export type Step =
 /**
  * Decides what follows from a wrong piece. Nobody is blamed: which of the files is wrong is unknown,
  * but for those that digests of their own have shown to be right. Each source gets its turn, because
- * one that lies would send the same again.
+ * one that lies would send the same again; a file that was complete while others were fetched again has
+ * had fewer turns, and gets them too.
  */
 export function afterWrong(holders: readonly Holder[]): Step {
   const suspects = holders.filter(({ isProven }) => !isProven);
   if (suspects.length === 0) return { kind: 'contradicts' };
-  const tried = Math.max(...suspects.map(({ again }) => again));
+  const tried = Math.min(...suspects.map(({ again }) => again));
   const most = Math.min(MOST_AGAIN, Math.max(...suspects.map(({ sources }) => sources)));
   return { kind: tried < most ? 'again' : 'fail', holders: suspects };
+}
+
+/** The pieces that a file shares and about which something has been found out. */
+export interface Known {
+  /** Keys of pieces that are right, or cannot be checked. */
+  readonly said: readonly string[];
+  /** Keys of those among them that are right. */
+  readonly right: readonly string[];
+}
+
+/** A line in the log of a file about its shared pieces. */
+export interface Told {
+  readonly note: 'shared-right' | 'shared-unchecked' | 'shared-contradicts';
+  /** Bytes of the file. */
+  readonly bytes: number;
+}
+
+/**
+ * Adds what has been found out about one of the pieces that a file shares. Its log says that they are right
+ * once, when something is known of each.
+ *
+ * @param shared all pieces that the file shares
+ */
+export function afterLook(
+  shared: readonly SharedPiece[],
+  { said, right }: Known,
+  key: string,
+  found: 'right' | 'unchecked' | 'contradicts',
+): { readonly known: Known; readonly told: readonly Told[] } {
+  const isNew = !(found === 'right' ? right : said).includes(key);
+  const known = {
+    said: [...new Set([...said, key])],
+    right: found === 'right' ? [...new Set([...right, key])] : right,
+  };
+  const bytesOf = (keys: readonly string[]) =>
+    shared.reduce((sum, one) => sum + (keys.includes(one.key) ? one.end - one.start : 0), 0);
+  if (!isNew) return { known, told: [] };
+  const told: Told[] = [];
+  if (found !== 'right') told.push({ note: `shared-${found}`, bytes: bytesOf([key]) });
+  const isAll = shared.every((one) => known.said.includes(one.key));
+  if (isAll && known.right.length > 0) {
+    told.push({ note: 'shared-right', bytes: bytesOf(known.right) });
+  }
+  return { known, told };
 }
 
 /** Returns the range of a part in its file. */
