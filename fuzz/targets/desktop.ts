@@ -246,6 +246,7 @@ export const targets = [
   }),
   fuzzTarget({
     name: 'download-list',
+    asynchronous: true,
     sound: ([text, format]) => format !== 'json' || text.startsWith('{'),
     cases: fc.tuple(
       fc.oneof(mutatedText(LISTS), mutatedJsonText([JSON.parse(LISTS[1] as string)])),
@@ -258,8 +259,12 @@ export const targets = [
         'json',
       ],
     ],
-    check([text, format]) {
-      const listed = readOrRefuse(['bad-option'], () => importList(text, format));
+    async check([text, format]) {
+      const read = await importList(text, format).catch((error: Error) => error);
+      const listed = readOrRefuse(['bad-option'], () => {
+        if (read instanceof Error) throw read;
+        return read;
+      });
       if (listed === undefined) return 'refused';
       for (const { at, ended } of listed) {
         hold(at >= 1 && at <= text.length, 'an entry is inside the text');

@@ -45,6 +45,8 @@ export class AfterRunner {
   readonly #running = new Map<string, { readonly abort: AbortController; ended: Promise<void> }>();
   /** Downloads whose webhook is sent again later, with the time. */
   readonly #later = new Map<string, Millis>();
+  /** Downloads whose actions wait because their file is about to change. */
+  readonly #resting = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -73,6 +75,20 @@ export class AfterRunner {
     }
   }
 
+  /**
+   * Lets no further action of some downloads begin.
+   *
+   * @returns a function that lets them begin again, once the actions under way have ended
+   */
+  async rest(gids: readonly string[]): Promise<() => void> {
+    for (const gid of gids) this.#resting.add(gid);
+    await Promise.all(gids.map((gid) => this.#running.get(gid)?.ended));
+    return () => {
+      for (const gid of gids) this.#resting.delete(gid);
+      for (const gid of gids) this.#take(gid);
+    };
+  }
+
   /** Ends the actions under way; the next start finds them unfinished. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -83,7 +99,7 @@ export class AfterRunner {
   }
 
   #take(gid: string): void {
-    if (this.#closed || !isOpen(this.#stepsOf(gid))) return;
+    if (this.#closed || this.#resting.has(gid) || !isOpen(this.#stepsOf(gid))) return;
     if (!this.#line.includes(gid) && !this.#running.has(gid)) this.#line.push(gid);
     this.#next();
   }
@@ -120,6 +136,7 @@ export class AfterRunner {
     const carryOut = this.#options.carryOut ?? (await import('./actions.ts')).carryOut;
     for (;;) {
       signal.throwIfAborted();
+      if (this.#resting.has(gid)) return;
       const record = this.#find(gid);
       const next = record && nextStep(record.after ?? [], now());
       if (record === undefined || next === undefined) return;

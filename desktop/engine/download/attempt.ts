@@ -266,7 +266,9 @@ export class Attempt {
       said: this.#options.isAfterWrong ? this.#findings.said : [],
     };
     if (version === undefined) {
-      if (request.older?.repairs) throw unprovable();
+      // A file that shares wrong pieces with others is checked together with them afterwards.
+      const { repairs = false, except } = request.older ?? {};
+      if (repairs && except === undefined) throw unprovable();
       const fetched = await streamDownload(way, connections);
       if (first.opened.kind === 'whole') holdToLength(first.opened, fetched.length, stated);
       return fetched;

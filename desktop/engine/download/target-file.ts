@@ -268,6 +268,7 @@ export class TargetFile {
       path,
       overwrite: request.overwrite,
       held: request.held,
+      repairs: request.older?.repairs,
       header,
       // A comparison finds out whether they belong to the same file.
       keepUnproven: true,

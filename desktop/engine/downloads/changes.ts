@@ -91,6 +91,8 @@ export class Changes {
     const name = rest.file ?? record.name;
     this.#records.queue.setStart(gid, options.startAt);
     this.#records.update(gid, { request, options, name, category: (moved ?? record).category });
+    // Actions that are chosen now are new ones, even if the file is repaired after earlier ones.
+    if (after !== undefined) this.#records.update(gid, { after: undefined });
     if (limit !== undefined) this.#setLimit(gid, limit ?? undefined);
     if (priority !== undefined) {
       this.#records.queue.setPriority(gid, priority);
@@ -123,7 +125,7 @@ export class Changes {
       throw new MillraceError('wrong-state', 'its file is not where a download has put it');
     }
     const isKnown = request.digests.some(({ algorithm }) => algorithm === digest?.algorithm);
-    const { zsync } = request.older ?? {};
+    const { zsync, except } = request.older ?? {};
     this.#records.reopen({
       ...record,
       error: undefined,
@@ -136,7 +138,7 @@ export class Changes {
         overwrite: true,
         held: undefined,
         digests: digest === undefined || isKnown ? request.digests : [...request.digests, digest],
-        older: { path, beside: true, repairs: true, ...(zsync === undefined ? {} : { zsync }) },
+        older: { path, beside: true, repairs: true, zsync, except },
       },
     });
     this.#records.emit({ kind: 'note', gid, ...noteOf('repairs', { file: record.name }) });

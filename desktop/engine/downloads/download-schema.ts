@@ -19,6 +19,8 @@ const MAX_HEADERS = 64;
 const MAX_FIELD_CHARS = 16_384;
 const MAX_LOGIN_CHARS = 2048;
 const MAX_PIECES = 1_000_000;
+/** Most bytes of a piece of a torrent. */
+const MAX_SHARED_BYTES = 1024 * 1024 * 1024;
 const MAX_PATH_CHARS = 4096;
 const DAY_MS = 24 * 3600_000;
 
@@ -163,6 +165,28 @@ export const newDownloadSchema = z.strictObject({
   held: z.uuid().optional(),
   elsewhere: path.optional(),
   after: afterChoiceSchema.optional(),
+  /** Pieces of a torrent that the file has in common with others. */
+  shared: z
+    .array(
+      z
+        .strictObject({
+          key: z.string().regex(/^[0-9a-f]{40}:\d{1,9}$/),
+          hex: hex.refine((text) => text.length === DIGEST_DIGITS.sha1),
+          bytes: z.number().int().min(1).max(MAX_SHARED_BYTES),
+          at: z.number().int().min(0),
+          start: z.number().int().min(0),
+          end: z.number().int().min(1),
+          before: z.number().int().min(0),
+          after: z.number().int().min(0),
+        })
+        .refine(
+          ({ at, start, end, bytes, before, after }) =>
+            start < end && before <= at && at + (end - start) + after <= bytes,
+          'do not fit their piece',
+        ),
+    )
+    .max(2)
+    .optional(),
 });
 
 export type NewDownload = z.input<typeof newDownloadSchema>;

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import type { DownloadRecord } from '../store/record.ts';
 import { exportList, importList } from './exchange.ts';
@@ -15,9 +16,9 @@ function record(part: Partial<DownloadRecord> = {}): DownloadRecord {
 }
 
 describe('lists of downloads', () => {
-  test('our own list is read as it was written', () => {
-    const text = exportList([record({ state: 'paused', priority: 3 })], 'json', true);
-    const [one] = importList(text, undefined);
+  test('our own list is read as it was written', async () => {
+    const text = await exportList([record({ state: 'paused', priority: 3 })], 'json', true);
+    const [one] = await importList(text, undefined);
     expect(one?.download).toMatchObject({
       gid: '00000000000000aa',
       priority: 3,
@@ -29,7 +30,7 @@ describe('lists of downloads', () => {
     expect(one?.ended).toBeUndefined();
   });
 
-  test('secrets are left out unless the caller asks for them', () => {
+  test('secrets are left out unless the caller asks for them', async () => {
     const logged = record();
     const withProxy = {
       ...logged,
@@ -40,15 +41,17 @@ describe('lists of downloads', () => {
       },
     };
     for (const format of ['json', 'aria2', 'urls'] as const) {
-      const text = exportList([withProxy], format, false);
+      const text = await exportList([withProxy], format, false);
       expect(text).not.toMatch(/x=y|secret/);
       if (format !== 'urls') expect(text).toContain('x-keep');
     }
-    expect(exportList([withProxy], 'json', true)).toMatch(/x=y[\s\S]*secret|secret[\s\S]*x=y/);
+    expect(await exportList([withProxy], 'json', true)).toMatch(
+      /x=y[\s\S]*secret|secret[\s\S]*x=y/,
+    );
   });
 
-  test("aria2's session has all URLs of a download on one line, and its options below", () => {
-    const text = exportList([record({ state: 'paused' })], 'aria2', true);
+  test("aria2's session has all URLs of a download on one line, and its options below", async () => {
+    const text = await exportList([record({ state: 'paused' })], 'aria2', true);
     expect(text).toBe(
       [
         'https://a.example/f.iso\thttps://b.example/f.iso',
@@ -62,7 +65,7 @@ describe('lists of downloads', () => {
         '',
       ].join('\n'),
     );
-    expect(importList(text, 'aria2')).toEqual([
+    expect(await importList(text, 'aria2')).toEqual([
       {
         at: 1,
         download: { urls: record().request.urls },
@@ -78,42 +81,42 @@ describe('lists of downloads', () => {
     ]);
   });
 
-  test('a length and a log-in survive in our format, and the log-in in aria2’s', () => {
+  test('a length and a log-in survive in our format, and the log-in in aria2’s', async () => {
     const login = { user: 'me', password: 'p' };
     const one = record();
     const logged = { ...one, request: { ...one.request, login, length: 5 } };
-    const [own] = importList(exportList([logged], 'json', true), undefined);
+    const [own] = await importList(await exportList([logged], 'json', true), undefined);
     expect(own?.download).toMatchObject({ login, length: 5 });
-    const [session] = importList(exportList([logged], 'aria2', true), undefined);
+    const [session] = await importList(await exportList([logged], 'aria2', true), undefined);
     expect(session?.options).toMatchObject({ 'http-user': 'me', 'http-passwd': 'p' });
   });
 
-  test('a value cannot add an option of its own', () => {
+  test('a value cannot add an option of its own', async () => {
     const sly = record();
-    const text = exportList(
+    const text = await exportList(
       [{ ...sly, request: { ...sly.request, file: 'x\n dir=/etc' } }],
       'aria2',
       false,
     );
-    expect(importList(text, 'aria2')[0]?.options).toMatchObject({ dir: '/d' });
+    expect((await importList(text, 'aria2'))[0]?.options).toMatchObject({ dir: '/d' });
   });
 
-  test('a list of URLs may have comments, empty lines and Windows line ends', () => {
+  test('a list of URLs may have comments, empty lines and Windows line ends', async () => {
     const text = '# mine\r\nhttp://a/1\r\n\r\nhttp://a/2\n  nonsense\n';
-    const listed = importList(text, undefined);
+    const listed = await importList(text, undefined);
     expect(listed.map(({ at, download }) => [at, download.urls])).toEqual([
       [2, ['http://a/1']],
       [4, ['http://a/2']],
     ]);
   });
 
-  test('a finished download keeps its outcome', () => {
+  test('a finished download keeps its outcome', async () => {
     const ended = record({
       state: 'error',
       finishedAt: 9,
       error: { code: 'origin-gone', message: 'm', detail: 'd' },
     });
-    const [one] = importList(exportList([ended], 'json', false), 'json');
+    const [one] = await importList(await exportList([ended], 'json', false), 'json');
     expect(one?.ended).toMatchObject({
       state: 'error',
       finishedAt: 9,
@@ -126,32 +129,71 @@ describe('lists of downloads', () => {
     ['{"a":1}', /not a list/],
     ['{"millrace":"downloads","format":99,"downloads":[]}', /newer version/],
     ['http://a/\n'.repeat(20_001), /more than 20000/],
-  ])('an invalid list is refused %#', (text, message) => {
-    expect(() => importList(text, undefined)).toThrow(message);
+  ])('an invalid list is refused %#', async (text, message) => {
+    await expect(importList(text, undefined)).rejects.toThrow(message);
   });
 });
 
-test('a list that is null, or has error objects with their own toString, causes no crash', () => {
-  expect(() => importList('null', 'json')).toThrow('not a list of downloads');
+test('a list that is null, or has error objects with their own toString, causes no crash', async () => {
+  await expect(importList('null', 'json')).rejects.toThrow('not a list of downloads');
   const list = {
     millrace: 'downloads',
     format: 1,
     downloads: [{ state: 'error', error: { code: { toString: null } } }],
   };
-  expect(importList(JSON.stringify(list), 'json')[0]?.ended?.error?.code).toBe('');
+  expect((await importList(JSON.stringify(list), 'json'))[0]?.ended?.error?.code).toBe('');
 });
 
-test('a download with many header lines is read in time proportional to them', () => {
-  const [listed] = importList(`http://a/\n${' header=A: b\n'.repeat(80_000)}`, 'aria2');
+test('a download with many header lines is read in time proportional to them', async () => {
+  const [listed] = await importList(`http://a/\n${' header=A: b\n'.repeat(80_000)}`, 'aria2');
   expect(listed?.options?.header).toHaveLength(80_000);
 });
 
-test('a list sets no actions after downloads, whoever made it and whether it is trusted or not', () => {
+test('a list sets no actions after downloads, whoever made it and whether it is trusted or not', async () => {
   const request = { urls: ['http://a.example/x'], after: { run: 'own' } };
   const options = { after: { run: 'own' } };
   const item = { request, options, after: { run: 'own' } };
   const list = { millrace: 'downloads', format: 1, downloads: [item] };
-  expect(importList(JSON.stringify(list), 'json')[0]?.download.after).toBeUndefined();
-  const [session] = importList('http://a.example/x\n after={"run":"own"}\n', 'aria2');
+  expect((await importList(JSON.stringify(list), 'json'))[0]?.download.after).toBeUndefined();
+  const [session] = await importList('http://a.example/x\n after={"run":"own"}\n', 'aria2');
   expect(session?.download).not.toHaveProperty('after');
+});
+
+describe('a list of 10,000 downloads', () => {
+  /** Counts the turns of the event loop until work has ended. */
+  async function turnsUntil<T>(work: Promise<T>): Promise<{ turns: number; result: T }> {
+    let isDone = false;
+    const ended = work.finally(() => {
+      isDone = true;
+    });
+    let turns = 0;
+    for (; !isDone; turns++) await nextTurn();
+    return { turns, result: await ended };
+  }
+
+  test.each(['json', 'urls', 'aria2'] as const)(
+    'is written and read in turns, a hundred downloads at most in each: %s',
+    async (format) => {
+      const records = Array.from({ length: 10_000 }, () => record());
+      let read = 0;
+      let mostAtOnce = 0;
+      function* readRecords() {
+        for (const one of records) {
+          read++;
+          yield one;
+        }
+      }
+      const written = exportList(readRecords(), format, true);
+      for (let before = 0; before < records.length; ) {
+        mostAtOnce = Math.max(mostAtOnce, read - before);
+        before = read;
+        if (before < records.length) await nextTurn();
+      }
+      // One more is read to see whether the list has ended.
+      expect(mostAtOnce).toBeLessThanOrEqual(101);
+      const { turns, result } = await turnsUntil(importList(await written, format));
+      expect(result.length).toBe(records.length);
+      expect(turns).toBeGreaterThanOrEqual(99);
+    },
+  );
 });

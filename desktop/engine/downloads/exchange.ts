@@ -7,6 +7,7 @@ import { basename, isAbsolute } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { isExnodeLink } from '@millrace/shared/download/request/document-name';
 import { linkWith } from '@millrace/shared/exnode/seal';
+import { inTurns } from '../platform/turns.ts';
 import { type DownloadRecord, FINISHED, isFinished } from '../store/record.ts';
 import type { NewDownload } from './download-schema.ts';
 import { withoutSecrets } from './secrets.ts';
@@ -30,28 +31,39 @@ export interface Listed {
 const FORMAT = 1;
 const MAX_LISTED = 20_000;
 
-/** Writes a list of downloads. With `secrets` false, it leaves out passwords and cookies. */
-export function exportList(
-  records: readonly DownloadRecord[],
+/**
+ * Writes a list of downloads, in turns of the event loop. With `secrets` false, it leaves out passwords
+ * and cookies.
+ *
+ * @param records read as they are written, so that each turn reads only its own
+ */
+export async function exportList(
+  records: Iterable<DownloadRecord>,
   format: Format,
   secrets: boolean,
-): string {
-  const clean = secrets ? records : records.map(asPassedOn);
-  if (format === 'json') {
-    return `${JSON.stringify({ millrace: 'downloads', format: FORMAT, downloads: clean.map(toJson) }, null, 1)}\n`;
-  }
-  const line = format === 'urls' ? toUrl : toSession;
-  return clean.map((record) => fromFileOnly(record) ?? line(record)).join('');
+): Promise<string> {
+  const line = LINES[format];
+  const lines = await inTurns(records, (record) => line(secrets ? record : asPassedOn(record)));
+  if (format !== 'json') return lines.join('');
+  const downloads = lines.length === 0 ? '[]' : `[\n${lines.join(',\n')}\n ]`;
+  return `{\n "millrace": "downloads",\n "format": ${FORMAT},\n "downloads": ${downloads}\n}\n`;
 }
 
+/** Writers of one download, by format; a list in JSON puts commas between them. */
+const LINES: Readonly<Record<Format, (record: DownloadRecord) => string>> = {
+  json: (record) => JSON.stringify(toJson(record), null, 1).replace(/^/gm, '  '),
+  urls: (record) => fromFileOnly(record) ?? toUrl(record),
+  aria2: (record) => fromFileOnly(record) ?? toSession(record),
+};
+
 /**
- * Reads a list in any of the formats.
+ * Reads a list in any of the formats, in turns of the event loop, except that JSON is parsed in one.
  *
  * @throws MillraceError `bad-option` if the text is not a list of downloads, or too long
  */
-export function importList(text: string, format: Format | undefined): Listed[] {
+export async function importList(text: string, format: Format | undefined): Promise<Listed[]> {
   const isJson = format === undefined ? /^\s*\{/.test(text) : format === 'json';
-  const listed = isJson ? fromJson(text) : fromSession(text);
+  const listed = await (isJson ? fromJson(text) : fromSession(text));
   if (listed.length > MAX_LISTED) fail(`more than ${MAX_LISTED} downloads`);
   return listed;
 }
@@ -106,10 +118,10 @@ function toSession({ request, state, gid, path }: DownloadRecord): string {
   return lines.map((line) => `${line.replace(/[\r\n]+/g, ' ')}\n`).join('');
 }
 
-function fromSession(text: string): Listed[] {
+async function fromSession(text: string): Promise<Listed[]> {
   const listed: Listed[] = [];
   let options: Record<string, string | string[]> = {};
-  text.split(/\r?\n/).forEach((line, i) => {
+  await inTurns(linesOf(text), (line, i) => {
     if (line.trim() === '' || line.startsWith('#')) return;
     if (/^\s/.test(line)) {
       const [, name, value] = /^\s+([^=\s]+)=(.*)$/.exec(line) ?? [];
@@ -131,7 +143,18 @@ function fromSession(text: string): Listed[] {
   return listed;
 }
 
-function fromJson(text: string): Listed[] {
+/** Cuts a text at its line ends as it is read. */
+function* linesOf(text: string): Generator<string> {
+  for (let at = 0; at <= text.length; ) {
+    const found = text.indexOf('\n', at);
+    const end = found < 0 ? text.length : found;
+    const isPair = found >= 0 && text[end - 1] === '\r' && end > at;
+    yield text.slice(at, isPair ? end - 1 : end);
+    at = end + 1;
+  }
+}
+
+function fromJson(text: string): Promise<Listed[]> {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -143,7 +166,9 @@ function fromJson(text: string): Listed[] {
     fail('it is not a list of downloads');
   }
   if (value.format !== FORMAT) fail('a newer version of Millrace has written it');
-  return value.downloads.map((item: Record<string, unknown>, i: number) => {
+  const items = value.downloads as readonly Record<string, unknown>[];
+  if (items.length > MAX_LISTED) fail(`more than ${MAX_LISTED} downloads`);
+  return inTurns(items, (item, i): Listed => {
     const { gid, state, priority, category, request } = item ?? {};
     const finished = FINISHED.find((known) => known === state);
     const download = {

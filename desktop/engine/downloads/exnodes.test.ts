@@ -45,10 +45,10 @@ test('nothing but a list with all secrets has the key', async () => {
   const record = newRecord(await exnodeDownload(document, {}), AROUND);
   expect(JSON.stringify(record)).toContain(KEY_TEXT);
   expect(JSON.stringify(withoutSecrets(record.request))).not.toContain(KEY_TEXT);
-  expect(exportList([record], 'json', false)).not.toContain(KEY_TEXT);
-  expect(exportList([record], 'json', true)).toContain(KEY_TEXT);
+  expect(await exportList([record], 'json', false)).not.toContain(KEY_TEXT);
+  expect(await exportList([record], 'json', true)).toContain(KEY_TEXT);
   // There is no link to it that lists of links could have.
-  expect(exportList([record], 'urls', true)).toMatch(/^# secret plan\.txt: .*\n$/);
+  expect(await exportList([record], 'urls', true)).toMatch(/^# secret plan\.txt: .*\n$/);
 });
 
 test('an exNode takes no other source, and no log-in', async () => {

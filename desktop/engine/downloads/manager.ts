@@ -3,6 +3,7 @@
 import type { Note } from '@millrace/shared/base/notes';
 import type { DownloadQueue } from '@millrace/shared/download/queue/queue';
 import { AfterRunner } from '../after/after-runner.ts';
+import { SharedPieceCheck } from '../after/shared-piece-check.ts';
 import { type WhenDoneOptions, WhenDoneWatch } from '../after/when-done-watch.ts';
 import { inTurns } from '../platform/turns.ts';
 import { Chores } from '../queue/chores.ts';
@@ -53,6 +54,7 @@ export class Manager {
   readonly #records: Records;
   readonly #additions: Additions;
   readonly #after: AfterRunner;
+  readonly #shared: SharedPieceCheck;
   /** Runs downloads as the queue and the schedule decide. */
   readonly queueRunner: QueueRunner;
   /** Pauses, resumes, retries and reorders downloads. */
@@ -79,6 +81,7 @@ export class Manager {
     this.queueRunner = new QueueRunner({
       ...{ ...options, records },
       renew: (record, signal) => this.resolvedLinks.renew(record, signal),
+      judge: (gid, result, signal) => this.#shared.judge(gid, result, signal),
     });
     this.remover = new Remover({
       ...options,
@@ -102,6 +105,12 @@ export class Manager {
       proveLink: options.proveLink ?? acceptLink,
     });
     this.resolvedLinks = new ResolvedLinks({ records, changes: this.changes, resolvers });
+    this.#shared = new SharedPieceCheck({
+      ...{ records, now: options.now },
+      settled: (gid) => this.queueRunner.settled(gid),
+      rest: (gids) => this.#after.rest(gids),
+      tick: () => this.queueRunner.tick(),
+    });
     this.#after = new AfterRunner({
       ...{ ...options, records, dir },
       settled: (gid) => this.queueRunner.settled(gid),
@@ -143,6 +152,7 @@ export class Manager {
     this.#records.load();
     this.remover.start();
     this.queueRunner.start();
+    this.#shared.start();
     this.#after.start();
     const isTaken = (path: string, by: string) => this.#records.isTaken(path, by);
     void this.#chores.add(removeLeftJournals(this.store, this.#options.createDownload, isTaken));
@@ -163,7 +173,7 @@ export class Manager {
   async close(): Promise<void> {
     this.whenDone.close();
     this.#options.resolvers?.close();
-    await Promise.all([this.queueRunner.close(), this.#after.close()]);
+    await Promise.all([this.queueRunner.close(), this.#after.close(), this.#shared.close()]);
     await this.remover.close();
     await this.#chores.done();
   }

@@ -92,6 +92,7 @@ async function read(document: Uint8Array, now: Millis, options: MetalinkOptions)
     ...downloadOf(requestOf(file, { dir: '.' }, now), named),
     // The folders of categories would part files that belong together.
     ...(together ? { dir: '.' } : {}),
+    ...(file.shared === undefined ? {} : { shared: file.shared.map((piece) => ({ ...piece })) }),
   });
   return { files, downloadFor };
 }

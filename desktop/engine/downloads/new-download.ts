@@ -91,6 +91,7 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
       ...(given.handOff === undefined ? {} : { handOff: given.handOff }),
       ...(given.elsewhere === undefined ? {} : { elsewhere: given.elsewhere }),
       ...(given.after === undefined ? {} : { after: given.after }),
+      ...(given.shared === undefined ? {} : { shared: given.shared, sharedIn: dir }),
     },
     priority: given.priority ?? 0,
     rank: 0,
@@ -191,6 +192,7 @@ const OWN: readonly string[] = [
   'handOff',
   'elsewhere',
   'after',
+  'shared',
 ];
 
 function pickRequest(given: object): Partial<DownloadRequest> {

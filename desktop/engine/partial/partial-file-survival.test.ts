@@ -81,6 +81,21 @@ describe('PartialFile and the end of the process', () => {
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
+  test('a repair does not take the file that it repairs for its own, though a crash left its journal', async () => {
+    const before = await stage.start();
+    await stage.store(before, [0, 1000]);
+    await before.finish(1000);
+    await before.settle(false);
+    const repair = await stage.start({ overwrite: true, repairs: true });
+    expect(stage.stored(repair)).toEqual([]);
+    expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
+    await stage.store(repair, [0, 100]);
+    await stage.end(repair);
+    // The bytes of the repair itself survive the next crash.
+    const after = await stage.start({ overwrite: true, repairs: true });
+    expect(stage.stored(after)).toEqual([[0, 100]]);
+  });
+
   test('a crash while a complete file has two names costs nothing', async () => {
     const before = await stage.start();
     await stage.store(before, [0, 1000]);

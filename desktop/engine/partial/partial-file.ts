@@ -29,6 +29,11 @@ export interface PartialFileOptions extends RecoveryOptions {
   readonly path: string;
   /** Mark of the file that holds that path for this download; undefined: no file holds it. */
   readonly held?: string | undefined;
+  /**
+   * True if the file that has the path is to be repaired: then it is not the end of this download, even if
+   * its journal is still there.
+   */
+  readonly repairs?: boolean | undefined;
   /** Called after more bytes have been stored. */
   readonly onStored?: () => void;
   /** Called with ranges that are no longer stored: they must be fetched again. */
@@ -90,7 +95,7 @@ export class PartialFile {
    *   signal's reason
    */
   static async open(options: PartialFileOptions): Promise<PartialFile> {
-    const { path, overwrite, held, signal } = options;
+    const { path, overwrite, held, signal, repairs = false } = options;
     const names = { path, data: path + DATA_SUFFIX, journal: path + JOURNAL_SUFFIX };
     try {
       const taken = !overwrite && (await exists(path)) && !(await isHeld(path, held));
@@ -102,6 +107,7 @@ export class PartialFile {
       const unlock = await lockFile(path + LOCK_SUFFIX);
       let data: FileHandle | undefined;
       try {
+        if (repairs && !(await exists(names.data))) await rm(names.journal, { force: true });
         const undone = await undoFinish(names, signal);
         if (taken && !undone) throw new MillraceError('file-exists', path);
         data = await openOwn(names.data);

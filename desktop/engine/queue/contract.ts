@@ -8,6 +8,7 @@ import type {
   DownloadProgress,
   DownloadResult,
 } from '../download/download-types.ts';
+import type { DownloadRecord } from '../store/record.ts';
 
 export type { RateLimit } from '../download/rate-limit.ts';
 export type { HostLimits } from '../sources/source-set.ts';
@@ -40,6 +41,27 @@ export interface Run {
   prefer(position: number | undefined): void;
   read(into: Buffer, position: number, signal: AbortSignal): Promise<number>;
   readonly described: Promise<Described>;
+}
+
+/** Result of the checks of a complete file that need other downloads, before its completion is recorded. */
+export interface Verdict {
+  /** False if the file has to be fetched again in part, or has failed. */
+  readonly isComplete: boolean;
+  /**
+   * Records the result. If the file is not complete, this ends the run in place of a completion; otherwise
+   * it is called directly after the completion is recorded.
+   *
+   * @param record as it is, or would be, once the download is complete
+   */
+  record(record: DownloadRecord): void;
+}
+
+/** A verdict, and the right to give the next one. */
+export interface Judged {
+  /** Undefined: nothing needs other downloads, or the daemon could not find out. */
+  readonly verdict: Verdict | undefined;
+  /** Lets the next file be judged. To be called once the verdict is recorded. */
+  release(): void;
 }
 
 export interface DownloadFactory {

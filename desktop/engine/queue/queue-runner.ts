@@ -24,7 +24,7 @@ import { completedBy, placeOf, type Records, requestToRun, targetOf } from './re
 import { type Outcome, type RunnerOptions, Runs } from './runs.ts';
 import type { SharedRate } from './shared-rate.ts';
 
-export interface QueueRunnerOptions extends Pick<RunnerOptions, 'house'> {
+export interface QueueRunnerOptions extends Pick<RunnerOptions, 'house' | 'judge'> {
   readonly records: Records;
   readonly settings: Settings;
   readonly hosts: HostMemory;
@@ -266,13 +266,20 @@ export class QueueRunner {
 
   #onComplete(record: DownloadRecord, outcome: Extract<Outcome, { kind: 'complete' }>): void {
     const { gid } = record;
-    const { settings } = this.#options;
-    this.#records.finish(gid, 'complete', this.#options.now(), {
-      ...completedBy(record, outcome.result),
+    const { settings, now } = this.#options;
+    const { verdict, result } = outcome;
+    const changes: Partial<DownloadRecord> = {
+      ...completedBy(record, result),
       activeMs: (record.activeMs ?? 0) + outcome.activeMs,
-      // Stored together with the completion, so that a crash between both loses no action.
-      after: stepsOf(choiceFor(record.options.after, record.category, settings.after.rules)),
-    });
+      // Stored together with the completion, so that a crash between both loses no action. Actions that
+      // have begun before a repair are not carried out again.
+      after:
+        record.after ??
+        stepsOf(choiceFor(record.options.after, record.category, settings.after.rules)),
+    };
+    if (verdict?.isComplete === false) return verdict.record({ ...record, ...changes });
+    this.#records.finish(gid, 'complete', now(), changes);
+    verdict?.record({ ...record, ...changes });
     this.#records.emit({ kind: 'completed', gid, contentType: outcome.result.contentType });
   }
 

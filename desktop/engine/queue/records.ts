@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { basename, join, relative } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Note } from '@millrace/shared/base/notes';
+import { haveBegun } from '@millrace/shared/download/after/after';
 import { DownloadQueue, MAX_QUEUE } from '@millrace/shared/download/queue/queue';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
@@ -144,15 +145,21 @@ export class Records {
     this.emit({ kind: 'changed', gid: record.gid });
   }
 
-  /** Puts a finished download back into the queue. @throws MillraceError `queue-full` */
+  /**
+   * Puts a finished download back into the queue. If pieces that it shares with other files are fetched
+   * again, its actions that have begun are kept, so that they are not carried out twice.
+   *
+   * @throws MillraceError `queue-full`
+   */
   reopen(record: DownloadRecord): void {
     this.checkRoom(1);
+    const isBorder = record.request.older?.except !== undefined;
     this.enqueue({
       ...record,
       state: 'queued',
       finishedAt: undefined,
       attempts: 0,
-      after: undefined,
+      after: isBorder && haveBegun(record.after) ? record.after : undefined,
     });
   }
 

@@ -11,16 +11,23 @@ import { makeFolderOf } from '../files/folder-within.ts';
 import type {
   DownloadFactory,
   HostLimits,
+  Judged,
   Left,
   Run,
   RunEvent,
   RunProgress,
   RunResult,
+  Verdict,
 } from './contract.ts';
 import type { SharedRate } from './shared-rate.ts';
 
 export type Outcome =
-  | { readonly kind: 'complete'; readonly result: RunResult; readonly activeMs: Millis }
+  | {
+      readonly kind: 'complete';
+      readonly result: RunResult;
+      readonly activeMs: Millis;
+      readonly verdict?: Verdict | undefined;
+    }
   | {
       readonly kind: 'failed';
       readonly error: MillraceError;
@@ -37,6 +44,10 @@ export interface RunnerOptions {
   readonly house?: (() => House | undefined) | undefined;
   /** Returns the request of a run whose links have to be found anew; undefined: the links are good. */
   readonly renew?: Renew | undefined;
+  /** Judges a complete file before its completion is recorded; the signal ends long waits. */
+  readonly judge?:
+    | ((gid: string, result: RunResult, signal: AbortSignal) => Promise<Judged>)
+    | undefined;
   /** Unix milliseconds. */
   readonly now: () => Millis;
   readonly onEvent: (gid: string, event: RunEvent) => void;
@@ -175,10 +186,13 @@ export class Runs {
     const { createDownload, rate, hostLimits, random, onEvent, onStand, onEnded } = this.#options;
     const { signal } = running.controller;
     await before?.ended;
+    // A file that is fetched again may still be held by the run that has completed it.
+    await this.settled(gid);
     // The earlier run completed its file instead of stopping, so nothing is left to continue.
     running.complete = before?.complete;
     if (running.complete !== undefined) return this.#leave(gid, running);
     let outcome: Outcome | undefined;
+    let judged: Judged | undefined;
     try {
       signal.throwIfAborted();
       const path = join(request.dir, request.file ?? 'x');
@@ -209,7 +223,9 @@ export class Runs {
       running.begun.resolve();
       running.complete = await running.result;
       const activeMs = this.#activeMs(running);
-      outcome = { kind: 'complete', result: running.complete, activeMs };
+      judged = await this.#options.judge?.(gid, running.complete, signal);
+      const verdict = judged?.verdict;
+      outcome = { kind: 'complete', result: running.complete, activeMs, verdict };
     } catch (thrown) {
       const progress = running.run?.progress();
       if (!signal.aborted) {
@@ -229,9 +245,11 @@ export class Runs {
     this.#settling.set(gid, settled.promise);
     try {
       const written = onEnded(gid, outcome);
+      judged?.release();
       // If the journal stays, the next start finds it.
       await running.run?.settle(written).catch(() => {});
     } finally {
+      judged?.release();
       if (this.#settling.get(gid) === settled.promise) this.#settling.delete(gid);
       settled.resolve();
     }

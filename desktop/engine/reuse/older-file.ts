@@ -156,6 +156,7 @@ export async function takeFromOlder(options: OlderFileOptions): Promise<TakenByt
   const taken = new RangeSet();
   let list: Statement | undefined;
   await withOlder(options, taken, older.zsync !== undefined, async (opened) => {
+    if (older.except !== undefined) return takeAllBut(opened, older.except, taken, options);
     const { blocks, by } = await findBlocks(options);
     const { size } = await opened.stat();
     const task = { fd: opened.fd, size, length: options.length, blocks };
@@ -297,6 +298,21 @@ function search(
       signal.removeEventListener('abort', onAbort);
       await worker.terminate();
     });
+}
+
+/** Takes all of a file of the right length but for some ranges. */
+async function takeAllBut(
+  opened: FileHandle,
+  except: readonly ByteRange[],
+  taken: RangeSet,
+  options: OlderFileOptions,
+): Promise<void> {
+  const { length } = options;
+  if ((await opened.stat()).size !== length) throw new MillraceError('file-has-changed');
+  const wanted = new RangeSet([{ start: 0, end: length }]);
+  for (const range of except) wanted.remove(range);
+  const runs = wanted.ranges.map(({ start, end }) => ({ start, from: start, bytes: end - start }));
+  await copyRuns(opened, runs, taken, options);
 }
 
 /** Copies what was found. @param taken gets the ranges of the wanted file that were copied */

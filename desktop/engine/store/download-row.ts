@@ -6,7 +6,9 @@ import type { DownloadRecord } from './record.ts';
 import { searchedText } from './searched-text.ts';
 
 /** Characters of a download's text that are searched. */
-export const MAX_TEXT_CHARS = 4096;
+const MAX_TEXT_CHARS = 4096;
+/** Most words in one search; further ones are ignored. */
+const MAX_WORDS = 16;
 
 const COLUMNS = [
   'gid',
@@ -41,8 +43,14 @@ export const PUT_DOWNLOAD = `INSERT INTO downloads (${COLUMNS.join()}) VALUES ($
   ON CONFLICT (gid) DO UPDATE SET ${COLUMNS.slice(1).map((name) => `${name} = excluded.${name}`)}`;
 
 /** Folds case and different encodings of one character; drops NUL, which would end the text. */
-export function normalise(text: string): string {
+function normalise(text: string): string {
   return text.normalize('NFKC').toLowerCase().replaceAll('\0', '');
+}
+
+/** Returns the words of a search as the texts of downloads have them, each once. */
+export function searchedWords(text: string): string[] {
+  const words = normalise(text.slice(0, MAX_TEXT_CHARS)).split(/\s+/);
+  return [...new Set(words.filter((word) => word !== ''))].slice(0, MAX_WORDS);
 }
 
 /** Returns the values of all columns, by name. */

@@ -215,6 +215,35 @@ describe('search', () => {
   });
 });
 
+describe('the files of a torrent', () => {
+  const part = { hex: 'a', bytes: 9, at: 0, start: 0, end: 3, before: 0, after: 0 };
+  const sharing = (number: number, more: Partial<DownloadRecord['options']> = {}) => {
+    const base = finished(number);
+    const shared = ['x:1', 'x:2'].map((key) => ({ ...part, key }));
+    return { ...base, state: 'complete', options: { ...base.options, shared, ...more } } as const;
+  };
+
+  test('are found by the pieces that they share, until they are removed', () => {
+    const store = new DownloadStore(db);
+    for (const number of [1, 2]) store.put(sharing(number));
+    store.put(finished(3));
+    expect(store.withShared('x:2', 9)).toEqual([sharing(2).gid, sharing(1).gid]);
+    expect(store.withShared('x:3', 9)).toEqual([]);
+    store.delete(sharing(2).gid);
+    expect(store.withShared('x:1', 9)).toEqual([sharing(1).gid]);
+  });
+
+  test('are checked until something is known of each such piece', () => {
+    const store = new DownloadStore(db);
+    store.put(sharing(1));
+    store.put(sharing(2, { sharedSaid: ['x:1'] }));
+    store.put(sharing(3, { sharedSaid: ['x:1', 'x:2'] }));
+    store.put({ ...sharing(4), state: 'error' });
+    store.put(finished(5));
+    expect(store.sharedOpen()).toEqual([sharing(1).gid, sharing(2).gid]);
+  });
+});
+
 describe('the file', () => {
   test('can be opened by one process at a time, and read by its user only', () => {
     expect(() => openDatabase(path, NOW)).toThrow(/A daemon is running already/);
@@ -227,6 +256,7 @@ describe('the file', () => {
     store.put(record(2));
     db.exec(`
       DROP TRIGGER details_delete; DROP TABLE details;
+      DROP TRIGGER shared_pieces_insert; DROP TRIGGER shared_pieces_delete; DROP TABLE shared_pieces; DROP INDEX shared_open;
       DROP TRIGGER urls_insert; DROP TRIGGER urls_update; DROP TRIGGER urls_delete;
       DROP TABLE urls; DROP INDEX kinds;
       DROP TRIGGER hand_offs_insert; DROP TRIGGER hand_offs_delete; DROP TRIGGER hand_offs_update;
@@ -252,6 +282,7 @@ describe('the file', () => {
     db.exec(`
       UPDATE downloads SET text = 'some.iso' || char(10) || '/home/u/downloads/some.iso';
       DROP TRIGGER hand_offs_update;
+      DROP TRIGGER shared_pieces_insert; DROP TRIGGER shared_pieces_delete; DROP TABLE shared_pieces; DROP INDEX shared_open;
       DROP TABLE trash; DROP TABLE shares; ALTER TABLE downloads DROP COLUMN active_ms;
       DROP INDEX after_open; ALTER TABLE downloads DROP COLUMN after; ALTER TABLE downloads DROP COLUMN after_open;
       ALTER TABLE downloads DROP COLUMN vouch; DROP INDEX urgent; PRAGMA user_version = 3;

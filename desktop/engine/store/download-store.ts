@@ -3,12 +3,10 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { allRows, DamagedRows, oneRow, type TellDamage } from './damaged-rows.ts';
 import { storageError } from './database.ts';
-import { MAX_TEXT_CHARS, normalise, PUT_DOWNLOAD, toRow } from './download-row.ts';
+import { PUT_DOWNLOAD, searchedWords, toRow } from './download-row.ts';
 import { type Row, readDownloadRow } from './kept-record.ts';
 import type { DownloadRecord, FinishedState } from './record.ts';
 
-/** Most words in one search; further ones are ignored. */
-const MAX_WORDS = 16;
 /** Fewest characters of a word that the index can find. */
 const INDEXED_CHARS = 3;
 /** Most rows in memory at a time while all rows are checked. */
@@ -173,8 +171,40 @@ export class DownloadStore {
 
   /** Reads the downloads that are complete, while an action after them has not ended. */
   afterOpen(): DownloadRecord[] {
-    const rows = allRows(this.#prepare('SELECT * FROM downloads WHERE after_open = 1 ORDER BY id'));
+    const rows = allRows(
+      this.#prepare(
+        `SELECT * FROM downloads WHERE after_open = 1 AND state = 'complete' ORDER BY id`,
+      ),
+    );
     return rows.flatMap((row) => this.#read(row) ?? []);
+  }
+
+  /** Returns the gids of finished downloads, those that ended first before the others. */
+  finishedGids(most: number): string[] {
+    const sql = `SELECT gid FROM downloads WHERE finished_at IS NOT NULL ORDER BY finished_at, id LIMIT ?`;
+    return this.#prepare(sql)
+      .all(most)
+      .map(({ gid }) => String(gid));
+  }
+
+  /** Returns the gids of files that have a part of a shared piece, the newest first. */
+  withShared(key: string, most: number): string[] {
+    const rows = this.#prepare(
+      `SELECT gid FROM shared_pieces JOIN downloads USING (gid) WHERE key = :key
+       ORDER BY id DESC LIMIT :most`,
+    ).all({ key, most });
+    return rows.map(({ gid }) => String(gid));
+  }
+
+  /** Returns the gids of complete files whose shared pieces have not been checked yet. */
+  sharedOpen(): string[] {
+    // The condition is that of the index, which SQLite would else not use.
+    const rows = this.#prepare(
+      `SELECT gid FROM downloads INDEXED BY shared_open WHERE state = 'complete' AND json_valid(options)
+       AND json_array_length(options, '$.shared') > coalesce(json_array_length(options, '$.sharedSaid'), 0)
+       ORDER BY id`,
+    ).all();
+    return rows.map(({ gid }) => String(gid));
   }
 
   /** Reads a page of the history, and the number of all matching downloads. */
@@ -329,7 +359,7 @@ function conditions(filter: HistoryFilter): { parts: string[]; values: Values } 
     parts.push('host = :host');
     values.host = filter.host;
   }
-  const words = wordsOf(filter.text ?? '');
+  const words = searchedWords(filter.text ?? '');
   const indexed = words.filter((word) => [...word].length >= INDEXED_CHARS);
   if (indexed.length > 0) {
     parts.push('id IN (SELECT rowid FROM search WHERE search MATCH :match)');
@@ -340,9 +370,4 @@ function conditions(filter: HistoryFilter): { parts: string[]; values: Values } 
     values[`word${i}`] = word;
   }
   return { parts, values };
-}
-
-function wordsOf(text: string): string[] {
-  const words = normalise(text.slice(0, MAX_TEXT_CHARS)).split(/\s+/);
-  return [...new Set(words.filter((word) => word !== ''))].slice(0, MAX_WORDS);
 }

@@ -8,6 +8,7 @@ import { posix, win32 } from 'node:path';
 import type { SQLOutputValue } from 'node:sqlite';
 import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/base/digest';
 import { AFTER_ACTIONS, AFTER_STATES } from '@millrace/shared/download/after/after';
+import type { SharedPiece } from '@millrace/shared/download/metalink/description';
 import {
   type DownloadRequest,
   LOCI_LIMITS,
@@ -113,6 +114,7 @@ const request = z.object({
       zsync: z.string().optional(),
       beside: z.boolean(),
       repairs: z.boolean().optional(),
+      except: z.array(z.object({ start: count, end: count })).optional(),
     })
     .optional(),
   house: z.boolean().optional(),
@@ -124,6 +126,11 @@ const request = z.object({
   retryForMs: z.number().min(0).optional(),
   held: z.string().optional(),
 } satisfies Members<DownloadRequest>);
+
+const sharedPiece = z.object({
+  ...{ key: z.string(), hex: z.string(), bytes: atLeastOne },
+  ...{ at: count, start: count, end: count, before: count, after: count },
+} satisfies Members<SharedPiece>);
 
 const options = z.object({
   rename: z.boolean(),
@@ -145,6 +152,11 @@ const options = z.object({
       storedBytes: count.optional(),
     })
     .optional(),
+  shared: z.array(sharedPiece).optional(),
+  sharedIn: keptPath.optional(),
+  sharedAgain: z.array(z.string()).optional(),
+  sharedSaid: z.array(z.string()).optional(),
+  sharedRight: z.array(z.string()).optional(),
   after: z
     .object({
       move: path.optional(),

@@ -2,6 +2,7 @@
 
 import type { Digest } from '@millrace/shared/base/digest';
 import type { AfterChoice, AfterStep } from '@millrace/shared/download/after/after';
+import type { SharedPiece } from '@millrace/shared/download/metalink/description';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { Resolved } from '@millrace/shared/download/resolve/resolved';
 import type { Vouch } from '@millrace/shared/download/signatures/verdict';
@@ -76,6 +77,16 @@ export interface RecordOptions {
   readonly elsewhere?: string | undefined;
   /** How a resolver has found the links. */
   readonly resolved?: Resolved | undefined;
+  /** Pieces of a torrent that the file has in common with others. */
+  readonly shared?: readonly SharedPiece[] | undefined;
+  /** Folder of those files when they were added, as they may be moved apart later. */
+  readonly sharedIn?: string | undefined;
+  /** Keys of shared pieces that were wrong, once for each time that their bytes were fetched again. */
+  readonly sharedAgain?: readonly string[] | undefined;
+  /** Keys of shared pieces that are known to be right, or cannot be checked. */
+  readonly sharedSaid?: readonly string[] | undefined;
+  /** Keys of those among them that are right. */
+  readonly sharedRight?: readonly string[] | undefined;
   /** Actions that the user has chosen for this download; undefined: those of the settings. */
   readonly after?: AfterChoice | undefined;
 }

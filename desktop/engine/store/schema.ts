@@ -191,6 +191,23 @@ const MIGRATIONS: readonly string[] = [
       WHERE json_type(new.options, '$.resolved.url') = 'text';
   END;
   `,
+  `
+  -- Files of torrents by the pieces that they have in common with others.
+  CREATE TABLE shared_pieces (key TEXT NOT NULL, gid TEXT NOT NULL, PRIMARY KEY (key, gid)) STRICT, WITHOUT ROWID;
+  CREATE INDEX shared_pieces_of ON shared_pieces (gid);
+  CREATE TRIGGER shared_pieces_insert AFTER INSERT ON downloads
+    WHEN json_valid(new.options) AND json_type(new.options, '$.shared') = 'array' BEGIN
+    INSERT OR IGNORE INTO shared_pieces SELECT json_extract(value, '$.key'), new.gid
+      FROM json_each(new.options, '$.shared') WHERE json_type(value, '$.key') = 'text';
+  END;
+  CREATE TRIGGER shared_pieces_delete AFTER DELETE ON downloads BEGIN
+    DELETE FROM shared_pieces WHERE gid = old.gid;
+  END;
+  -- Complete files of which it has not been said yet whether such pieces are right.
+  CREATE INDEX shared_open ON downloads (id)
+    WHERE state = 'complete' AND json_valid(options)
+      AND json_array_length(options, '$.shared') > coalesce(json_array_length(options, '$.sharedSaid'), 0);
+  `,
 ];
 
 /**

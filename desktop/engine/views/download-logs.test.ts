@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { noteOf } from '@millrace/shared/base/notes';
 import { FakeDaemon, T0, until } from '../../testing/fake-daemon.ts';
+import { DetailStore } from '../store/detail-store.ts';
 import { detailOf } from './detail.ts';
 
 let daemon: FakeDaemon;
@@ -68,6 +70,16 @@ describe('the log of a download', () => {
     daemon.manager.line.retry(gid);
     await until(() => daemon.runs.length === 2);
     expect(events(gid).slice(-3)).toEqual(['restored', 'started', 'phase']);
+  });
+
+  test('keeps a note that comes after the end of the run, though the daemon is killed then', async () => {
+    const { gid, run } = await daemon.run('one');
+    await run.complete();
+    await until(() => daemon.manager.get(gid).state === 'complete');
+    daemon.manager.note(gid, noteOf('shared-acted'));
+    // A daemon that is killed stores nothing at its end: its log is as it is in the database.
+    const stored = JSON.parse(JSON.stringify(new DetailStore(daemon.db).get(gid)));
+    expect(stored.log.at(-1)).toMatchObject({ event: 'note', note: 'shared-acted' });
   });
 
   test('is deleted when its download is forgotten', async () => {

@@ -97,7 +97,12 @@ export class DownloadLogs {
     if (event.kind === 'stand') return this.#noteRun(gid, event.progress);
     if (event.kind === 'note') {
       const { text, note, values } = event;
-      return this.#note(gid, { event: 'note', text, note, values });
+      this.#note(gid, { event: 'note', text, note, values });
+      // Of a download that does not run, no end of a run stores the log.
+      const record = this.#options.manager.find(gid);
+      const hasRun = record === undefined || record.startedAt !== undefined;
+      if (hasRun && record?.state !== 'active') this.#keep(gid);
+      return;
     }
     if (event.kind === 'changed') return this.#onChanged(gid);
     if (event.kind === 'started') {

@@ -25,6 +25,16 @@ export const NOTES = {
   'partial-of-other': 'an earlier partial file was of another version and could not be used',
   'pieces-again': 'Pieces that do not match their checksum are fetched again: {n}',
   'not-all-checked': '{bytes} of the file are not checked: no checksum of them alone is known',
+  'shared-right': '{bytes} that share pieces with other files match the checksums of these pieces',
+  'shared-wrong':
+    'a piece that it shares with other files does not match its checksum: fetching {bytes} again',
+  'shared-unchecked':
+    '{bytes} share a piece with a file that is not downloaded or has changed: they are not checked',
+  'shared-waits':
+    '{bytes} share pieces with files that are not complete yet: they are checked once these are',
+  'shared-acted': 'actions that were carried out after the download are not repeated',
+  'shared-contradicts':
+    'the checksum of a piece that it shares with other files contradicts that of the file itself, which counts',
   'digest-from': 'the digest is taken from {url}',
   'signed-by': 'signed by {by}: key {fingerprint}',
   'no-signature': 'nobody vouches for the file: no signature was found',

@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { serveHttp } from '@millrace/shared/node/testing/http-server';
 import { FakeRun } from '../../../testing/fake-daemon.ts';
@@ -78,4 +79,28 @@ test('a long list is imported in turns: calls are answered meanwhile, and its mo
   expect([gids.length, skipped]).toEqual([2000, []]);
   const { downloads } = await call('millrace.list', { status: ['active'] });
   expect(downloads.map(({ gid }) => gid)).toEqual([gids.at(-1)]);
+});
+
+test('a long list is exported in turns, and each download comes once', async () => {
+  const names = Array.from({ length: 1000 }, (_, i) => `${i}.bin`);
+  const finishedAt = 1;
+  const entries = names.map((name, i) => {
+    const request = { urls: [`http://a.example/${name}`] };
+    return i < 500 ? { request, state: 'complete', finishedAt, name } : { request, paused: true };
+  });
+  await call('millrace.setSettings', { limits: { concurrent: 1 } });
+  const list = { millrace: 'downloads', format: 1, downloads: entries };
+  const { gids } = await call('millrace.import', { text: JSON.stringify(list) });
+  let isDone = false;
+  const exported = call('millrace.export', { format: 'json' }).finally(() => {
+    isDone = true;
+  });
+  // Turns of the event loop in which the daemon, which runs in this process, could answer others.
+  let turns = 0;
+  for (; !isDone; turns++) await nextTurn();
+  expect(turns).toBeGreaterThanOrEqual(10);
+  const { text } = await exported;
+  const { downloads } = JSON.parse(text) as { downloads: { gid: string }[] };
+  expect(downloads.map(({ gid }) => gid).sort()).toEqual([...gids].sort());
+  expect(text).toBe(`${JSON.stringify(JSON.parse(text), null, 1)}\n`);
 });

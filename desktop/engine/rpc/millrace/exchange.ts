@@ -10,6 +10,7 @@ import { withExnodes } from '../../downloads/exnodes.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import { type DelicatePart, withoutDelicate } from '../../downloads/untrusted.ts';
 import { inTurns } from '../../platform/turns.ts';
+import type { DownloadRecord } from '../../store/record.ts';
 import { readOptions } from '../aria2/option-table.ts';
 import { toNewDownload } from '../aria2/options.ts';
 import type { Method } from '../calls/dispatcher.ts';
@@ -20,18 +21,32 @@ const MAX_EXPORTED = 200_000;
 /** Most characters of a value in a preview. */
 const MAX_VALUE_CHARS = 300;
 
+/**
+ * Reads the downloads of an export one by one. The first read decides on their list: a download that ends
+ * meanwhile comes once, and one that is removed does not come.
+ */
+function* recordsFor(
+  manager: Manager,
+  which: 'all' | 'queue' | 'history',
+): Generator<DownloadRecord> {
+  const { store } = manager;
+  const queue = which === 'history' ? [] : manager.unfinished().map(({ gid }) => gid);
+  const history = which === 'queue' ? [] : store.finishedGids(MAX_EXPORTED);
+  for (const gid of [...queue, ...history]) {
+    const record = manager.find(gid) ?? store.get(gid);
+    if (record !== undefined) yield record;
+  }
+}
+
 export function exchangeMethods(manager: Manager): [string, Method][] {
   return methodsOf(EXCHANGE_ROWS, {
-    'millrace.export': (p) => {
-      const queue = p.which === 'history' ? [] : manager.unfinished();
-      const page = { offset: 0, limit: MAX_EXPORTED, oldestFirst: true };
-      const history = p.which === 'queue' ? [] : manager.store.history({}, page).records;
-      return { text: exportList([...queue, ...history], p.format, p.secrets) };
-    },
+    'millrace.export': async (p) => ({
+      text: await exportList(recordsFor(manager, p.which), p.format, p.secrets),
+    }),
     'millrace.previewImport': async (p) => {
       const entries: ImportEntry[] = [];
       const skipped: Skipped[] = [];
-      await inTurns(importList(p.text, p.format), (listed) => {
+      await inTurns(await importList(p.text, p.format), (listed) => {
         try {
           entries.push(previewOf(manager, listed, p));
         } catch (error) {
@@ -43,7 +58,7 @@ export function exchangeMethods(manager: Manager): [string, Method][] {
     'millrace.import': async (p) => {
       const gids: string[] = [];
       const skipped: Skipped[] = [];
-      const list = importList(p.text, p.format);
+      const list = await importList(p.text, p.format);
       const described = await readExnodes(manager, list, p);
       await manager.inTurns(list, (listed) => {
         try {
@@ -70,7 +85,7 @@ async function readExnodes(
   list: readonly Listed[],
   asked: ImportList,
 ): Promise<ReadonlyMap<Listed, NewDownload | MillraceError>> {
-  const links = list.flatMap((listed) => {
+  const found = await inTurns(list, (listed) => {
     const { download, ended } = listed;
     const url: unknown = download.urls?.[0];
     if (typeof url !== 'string' || !isExnodeLink(url) || download.exnode || ended) return [];
@@ -80,6 +95,7 @@ async function readExnodes(
       return []; // the import itself reports why an entry is skipped
     }
   });
+  const links = found.flat();
   const read = await withExnodes(links.map(({ planned }) => planned));
   return new Map(links.map(({ listed }, i) => [listed, read[i] as NewDownload | MillraceError]));
 }

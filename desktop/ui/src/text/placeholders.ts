@@ -155,6 +155,10 @@ export interface Placeholders {
   readonly 'note.next-in-one-piece': 'source';
   readonly 'note.not-all-checked': 'bytes';
   readonly 'note.pieces-again': 'n';
+  readonly 'note.shared-right': 'bytes';
+  readonly 'note.shared-wrong': 'bytes';
+  readonly 'note.shared-unchecked': 'bytes';
+  readonly 'note.shared-waits': 'bytes';
   readonly 'note.signed-by': 'by' | 'fingerprint';
   readonly 'note.digest-from': 'url';
   readonly 'note.waits-for-server': 'why';

@@ -92,6 +92,11 @@ export function isOpen(steps: readonly AfterStep[] | undefined): boolean {
   return steps?.some(({ state }) => state === 'waiting' || state === 'running') ?? false;
 }
 
+/** Returns true if an action has begun. */
+export function haveBegun(steps: readonly AfterStep[] | undefined): boolean {
+  return steps?.some(({ state, attempts = 0 }) => state !== 'waiting' || attempts > 0) ?? false;
+}
+
 /** Actions that are repeated after the daemon has ended during them: once more does no harm. */
 const REPEATED: ReadonlySet<AfterAction> = new Set(['move', 'extract']);
 /** Most attempts at an action on files: an archive that brings the daemon down must not do so for ever. */

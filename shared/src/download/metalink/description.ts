@@ -47,6 +47,25 @@ export interface Signature {
   readonly text: string;
 }
 
+/** The part of one file in a piece that it shares with other files, or with padding. */
+export interface SharedPiece {
+  /** Infohash of the torrent and number of the piece: the same for all files that share it. */
+  readonly key: string;
+  /** SHA-1 of the piece, lower-case hexadecimal. */
+  readonly hex: string;
+  /** Length of the piece, bytes. */
+  readonly bytes: number;
+  /** Position of the part in the piece. */
+  readonly at: number;
+  /** Position of the part in the file. */
+  readonly start: number;
+  /** Position behind the part in the file. */
+  readonly end: number;
+  /** Bytes of padding directly before and behind the part, which are zeros (BEP 47). */
+  readonly before: number;
+  readonly after: number;
+}
+
 /** One file. */
 export interface FileDescription {
   /** Name, or path relative to the download folder; `faultOfFileName` finds no fault with it. */
@@ -56,6 +75,8 @@ export interface FileDescription {
   /** Digests of the whole file, one per algorithm. */
   readonly digests: readonly Digest[];
   readonly pieces: readonly PieceDigests[];
+  /** Pieces of a torrent that the file has in common with others. */
+  readonly shared?: readonly SharedPiece[] | undefined;
   /** Replicas in the order in which they were written. */
   readonly replicas: readonly Replica[];
   readonly metaurls: readonly Metaurl[];

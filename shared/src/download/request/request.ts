@@ -3,6 +3,7 @@
  * JSON, so that it can be stored, sent and shown as it is.
  */
 
+import type { ByteRange } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
 import type { Digest, PieceDigests } from '../../base/digest.ts';
 
@@ -66,6 +67,11 @@ export interface OlderFile {
   readonly beside: boolean;
   /** True: it is to be replaced, but only by a file that has a known digest. */
   readonly repairs?: boolean | undefined;
+  /**
+   * Ranges of it that may be wrong, while all others are those of the wanted file at the same
+   * positions; undefined: a list of blocks or digests of pieces say which parts are.
+   */
+  readonly except?: readonly ByteRange[] | undefined;
 }
 
 export interface DownloadRequest {

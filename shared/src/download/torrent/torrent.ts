@@ -3,20 +3,21 @@
  * servers that have them (BEP 19). No other client of BitTorrent is asked for anything.
  */
 
-import {
-  type Digest,
-  type DigestAlgorithm,
-  digestFromHex,
-  type PieceDigests,
-  toHex,
-} from '../../base/digest.ts';
+import { type Digest, type DigestAlgorithm, digestFromHex, toHex } from '../../base/digest.ts';
 import { MillraceError } from '../../base/errors.ts';
 import { MAX_URL_CHARS } from '../../base/limits.ts';
-import { emptyFile, type FileDescription, LAST_PRIORITY } from '../metalink/description.ts';
+import {
+  emptyFile,
+  type FileDescription,
+  LAST_PRIORITY,
+  type SharedPiece,
+} from '../metalink/description.ts';
 import { faultOfFileName, safePath } from '../request/file-path.ts';
 import { isFetchable } from '../request/source-kinds.ts';
 import { type Bencoded, type Dictionary, isDictionary, parseBencode } from './bencode.ts';
 import { type HashOf, LEAF_BYTES, MerkleTree, powerOfTwo } from './merkle.ts';
+import { sharedPieces } from './shared-pieces.ts';
+import { type Entry, haveSameFiles, type Pieced } from './torrent-files.ts';
 
 export interface Torrent {
   readonly files: readonly FileDescription[];
@@ -47,23 +48,6 @@ const SHA256_BYTES = 32;
 /** Names that an old program gives to files of zeros between the others. */
 const OLD_PADDING = /^_____padding_file_\d/;
 
-/** A file, or padding, in the order of the torrent. */
-interface Entry {
-  readonly path: readonly string[];
-  readonly length: number;
-  /** Padding and links are not downloaded (BEP 47). */
-  readonly isFile: boolean;
-  readonly digests: readonly Digest[];
-  /** Root of the tree over the file; undefined: it is of version 1, or empty. */
-  readonly root?: Uint8Array | undefined;
-}
-
-/** A file with the digests of its pieces. */
-interface Pieced {
-  readonly entry: Entry;
-  readonly pieces: PieceDigests | undefined;
-}
-
 /**
  * Reads a torrent.
  *
@@ -86,9 +70,12 @@ export function parseTorrent(
   if (pieceBytes < MIN_PIECE_BYTES || pieceBytes > MAX_PIECE_BYTES) {
     fail('the length of its pieces is out of bounds');
   }
-  const first = isV1 ? filesV1(info, pieceBytes) : undefined;
+  const infoHash = (algorithm: 'sha1' | 'sha256') => toHex(hashOf(algorithm, info.bytes));
+  const first = isV1 ? filesV1(info, pieceBytes, infoHash('sha1')) : undefined;
   const second = isV2 ? filesV2(top, info, pieceBytes, hashOf) : undefined;
-  if (first !== undefined && second !== undefined) compare(first, second);
+  if (first !== undefined && second !== undefined && !haveSameFiles(first, second)) {
+    fail('its two lists of files differ');
+  }
   const pieced = (second ?? first ?? []).filter(({ entry }) => entry.isFile);
   if (pieced.length === 0) fail('it has no files');
   const [only] = pieced;
@@ -100,19 +87,19 @@ export function parseTorrent(
   const own = mirrors.filter((url) => isFetchable(url) && URL.canParse(url));
   const listed = [...seedsOf(top), ...further].filter(isSeed).slice(0, MAX_SEEDS);
   const seeds = urlsAt([...own, ...listed], paths, isSingle);
-  const files = pieced.map(({ entry, pieces }, index): FileDescription => {
+  const files = pieced.map(({ entry, pieces, shared = [] }, index): FileDescription => {
     const path = paths[index] as string[];
     return {
       ...emptyFile(nameOf(path)),
       size: entry.length,
       digests: entry.digests,
       pieces: pieces === undefined ? [] : [pieces],
+      ...(shared.length === 0 ? {} : { shared }),
       replicas: seeds.map((urls) => ({ url: urls[index] as string, priority: LAST_PRIORITY })),
     };
   });
   const saved = new Set(files.map((file) => safePath(file.name)));
   if (saved.size < files.length) fail('two files have the same name');
-  const infoHash = (algorithm: 'sha1' | 'sha256') => toHex(hashOf(algorithm, info.bytes));
   const infoHashes = {
     ...(isV1 ? { v1: infoHash('sha1') } : {}),
     ...(isV2 ? { v2: infoHash('sha256') } : {}),
@@ -120,7 +107,7 @@ export function parseTorrent(
   return { files, infoHashes, named: new Set(seeds.slice(0, own.length).flat()) };
 }
 
-function filesV1(info: Dictionary, pieceBytes: number): Pieced[] {
+function filesV1(info: Dictionary, pieceBytes: number, infoHash: string): Pieced[] {
   const pieces = bytes(info.entries.get('pieces'), 'its digests');
   const entries = entriesV1(info);
   const total = entries.reduce((sum, { length }) => sum + length, 0);
@@ -128,8 +115,10 @@ function filesV1(info: Dictionary, pieceBytes: number): Pieced[] {
   const count = Math.ceil(total / pieceBytes);
   if (pieces.length !== count * SHA1_BYTES) fail('its number of pieces does not fit its length');
   const hexes = hexesOf(pieces, SHA1_BYTES);
+  const lying = entries.map(({ length, isZeros = false }) => ({ length, isZeros }));
+  const shared = sharedPieces(lying, pieceBytes, hexes, infoHash);
   let start = 0;
-  return entries.map((entry): Pieced => {
+  return entries.map((entry, index): Pieced => {
     const end = start + entry.length;
     const from = Math.ceil(start / pieceBytes);
     // The last piece of the torrent is shorter than the others, and ends with the last file.
@@ -140,7 +129,8 @@ function filesV1(info: Dictionary, pieceBytes: number): Pieced[] {
     start = end;
     if (entry.length === 0) return { entry, pieces: undefined };
     // Pieces of a small file may all have bytes of other files too: then none is left to check it by.
-    return { entry, pieces: covers ? own : { ...own, from: Math.min(position, entry.length) } };
+    const pieces = covers ? own : { ...own, from: Math.min(position, entry.length) };
+    return { entry, pieces, shared: shared[index] as readonly SharedPiece[] };
   });
 }
 
@@ -158,16 +148,22 @@ function entriesV1(info: Dictionary): Entry[] {
     const parts = file.entries.get('path.utf-8') ?? file.entries.get('path');
     if (!Array.isArray(parts)) return fail('a file has no path');
     const path = parts.map((part: Bencoded) => decoded(bytes(part, 'a path')));
-    const isFile = isPlain(file) && !OLD_PADDING.test(path.at(-1) ?? '');
+    const isOld = OLD_PADDING.test(path.at(-1) ?? '');
+    const attributes = attributesOf(file);
     const length = whole(file.entries.get('length'), 'the length of a file');
-    return { path, length, isFile, digests: digestsOf(file) };
+    const isZeros = isOld || attributes.includes('p');
+    return { path, length, isFile: isPlain(file) && !isOld, isZeros, digests: digestsOf(file) };
   });
 }
 
 /** Returns false for padding, and for links to other files (BEP 47). */
 function isPlain(file: Dictionary): boolean {
+  return !/[lp]/.test(attributesOf(file));
+}
+
+function attributesOf(file: Dictionary): string {
   const attributes = file.entries.get('attr');
-  return attributes === undefined || !/[lp]/.test(decoded(bytes(attributes, 'an attribute')));
+  return attributes === undefined ? '' : decoded(bytes(attributes, 'an attribute'));
 }
 
 function filesV2(top: Dictionary, info: Dictionary, pieceBytes: number, hashOf: HashOf): Pieced[] {
@@ -228,22 +224,6 @@ function rootOf(layer: Uint8Array, pieceBytes: number, hashOf: HashOf): string {
   }
   const absent = new MerkleTree(hashOf).root(pieceBytes / LEAF_BYTES);
   return toHex(tree.root(powerOfTwo(layer.length / SHA256_BYTES), absent));
-}
-
-/** Checks that both versions of a hybrid describe the same files. */
-function compare(first: readonly Pieced[], second: readonly Pieced[]): void {
-  const shown = (files: readonly Pieced[]) =>
-    files
-      .filter(({ entry }) => entry.isFile)
-      .map(({ entry }) => `${entry.length} ${entry.path.join('/')}`)
-      .sort();
-  const [a, b] = [shown(first), shown(second)];
-  const [only] = second;
-  const isSingle = first.length === 1 && first[0]?.entry.path.length === 0;
-  const same = isSingle
-    ? second.length === 1 && only?.entry.length === first[0]?.entry.length
-    : a.length === b.length && a.every((one, i) => one === b[i]);
-  if (!same) fail('its two lists of files differ');
 }
 
 function digestsOf({ entries }: Dictionary): Digest[] {

@@ -118,3 +118,33 @@ export const SEVERAL_HYBRID = made(
   'fc2ca174c73dbab158a6aa1749666c60bd620234',
   'ec642fa6e386f49a37599d873c41c120184c2e9be009b2edb69c7a60eb0e6cfc',
 );
+
+/** A file of `severalV1`; padding has no content of its own. */
+export interface Packed {
+  readonly name: string;
+  readonly content: Uint8Array;
+  readonly isPadding?: boolean;
+}
+
+/** Makes a torrent of version 1 of several files in a folder, with one web seed or more. */
+export function severalV1(
+  folder: string,
+  files: readonly Packed[],
+  pieceBytes: number,
+  seeds: readonly string[],
+  sha1: (bytes: Uint8Array) => Uint8Array,
+): Uint8Array {
+  const all = Uint8Array.from(files.flatMap(({ content }) => [...content]));
+  const pieces: number[] = [];
+  for (let at = 0; at < all.length; at += pieceBytes) {
+    pieces.push(...sha1(all.subarray(at, at + pieceBytes)));
+  }
+  const text = (value: string) => `${value.length}:${value}`;
+  const list = files.map(({ name, content, isPadding = false }) => {
+    const attributes = isPadding ? '4:attr1:p' : '';
+    return `d${attributes}6:lengthi${content.length}e4:pathl${text(name)}ee`;
+  });
+  const info = `d5:filesl${list.join('')}e4:name${text(folder)}12:piece lengthi${pieceBytes}e6:pieces`;
+  const head = bytesOf(`d4:info${info}${pieces.length}:`);
+  return withSeeds(Uint8Array.from([...head, ...pieces, ...bytesOf('ee')]), seeds);
+}
