@@ -5,6 +5,7 @@ import '@millrace/shared/style/tokens.css';
 import '@millrace/shared/style/base.css';
 import '@millrace/shared/style/controls.css';
 import '@millrace/shared/style/states.css';
+import { showWholeTexts } from '@millrace/shared/ui/whole-texts';
 import '../style/page.css';
 
 import type { ReactNode } from 'react';
@@ -25,6 +26,7 @@ export interface Page {
 
 /** Opens a page. @param runtime the browser's API for messages to the background */
 export function openPage(runtime: Runtime = api.runtime): Page {
+  showWholeTexts(document);
   applyKeptTheme();
   const text = textFor(navigator.languages);
   document.documentElement.lang = text.language;
