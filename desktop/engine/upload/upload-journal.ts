@@ -11,7 +11,7 @@ import { newName, replaceFile } from '@millrace/shared/node/files/replace-file';
 import { tryRead } from '@millrace/shared/schema/read';
 import * as z from 'zod';
 import type { FileState } from '../archive/upload-source.ts';
-import { lockFile } from '../files/file-lock.ts';
+import { lockFile, removeLeftLock } from '../files/file-lock.ts';
 import type { Allocated } from './depot-client.ts';
 
 const RECORD = z.object({
@@ -72,6 +72,11 @@ export class UploadJournal {
   async lock(): Promise<() => Promise<void>> {
     await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
     return lockFile(`${this.#file}.lock`);
+  }
+
+  /** Removes the lock of a process that was killed. */
+  async removeLeftLock(): Promise<void> {
+    await removeLeftLock(`${this.#file}.lock`);
   }
 
   /**

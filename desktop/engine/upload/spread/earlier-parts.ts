@@ -41,7 +41,10 @@ export class EarlierParts {
     for (const extent of plan) {
       const theirs: number[] = [];
       for (const depot of depots.keys()) {
-        const earlier = await this.#journal({ extent, depot }).read(file);
+        const journal = this.#journal({ extent, depot });
+        const earlier = await journal.read(file);
+        // Nobody may upload this extent there again.
+        if (earlier === undefined) await journal.removeLeftLock();
         if (earlier?.isSame !== true) continue;
         if (theirs.length < extent.depots.length) theirs.push(depot);
         else await this.leave({ extent, depot });
