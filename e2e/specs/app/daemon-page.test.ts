@@ -259,7 +259,7 @@ describe('a page that is logged in', () => {
       stored.lastIndexOf(100) > stored.indexOf(0);
     const digests = [{ algorithm: 'sha256', hex: sha256(body) }];
     // The limit keeps the download slow until the page has seen enough of it.
-    const gid = await add({ urls: [first, second], limit: 300_000, digests });
+    const gid = await add({ urls: [first, second], limit: 100_000, digests });
     await page.watch({ detail: gid, cells: 50 });
     const contributors = () =>
       new Set(page.updates.flatMap(({ detail }) => detail?.map?.by ?? []).filter((by) => by >= 0));
@@ -295,7 +295,7 @@ describe('a page that is logged in', () => {
     });
     const liar = mirror.add('/disk.img', { body: contentOf('other', SIZE), etag: '"other"' });
     // The limit keeps the download from ending before the second source is judged.
-    const gid = await add({ urls: [url, liar], limit: 500_000 });
+    const gid = await add({ urls: [url, liar], limit: 100_000 });
     const second = async () => (await page.call('millrace.detail', { gid })).sources[1]?.state;
     await becomes(second, 'quarantined');
     await page.call('millrace.change', { gid, limit: null });
@@ -308,7 +308,7 @@ describe('a page that is logged in', () => {
 
   test('undoes a removal, and gets back everything that was there', async () => {
     const url = origin.add('/long.bin', { body: contentOf('long', SIZE), etag: '"a"' });
-    const gid = await add({ urls: [url], limit: 200_000 });
+    const gid = await add({ urls: [url], limit: 50_000 });
     await daemon.partly(gid);
     await page.watch();
     const removal = { gids: [gid], forget: true, now: false };

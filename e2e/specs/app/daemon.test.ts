@@ -234,8 +234,8 @@ describe('the queue', () => {
   });
 
   test('shares one rate between downloads, however many connections each has', async () => {
-    await stage.daemon.call('millrace.setLimits', { limit: 4 * MB });
-    const size = 60 * MB;
+    await stage.daemon.call('millrace.setLimits', { limit: 2 * MB });
+    const size = 32 * MB;
     const urls = ['many', 'one'].map((seed) => origin.url('none', { size, seed, name: seed }));
     const [many, one] = [
       await stage.daemon.add({

@@ -146,19 +146,19 @@ test('is complete although two depots die, before and while it is downloaded; no
     .map(({ edge }) => edge) as [EdgeProcess, EdgeProcess, EdgeProcess];
   const path = join(stage.folder, 'during.bin');
   const args = ['get', exnode, '-o', path, '--json'];
-  const run = new CliProcess([...args, '--limit', '2M'], env);
+  const run = new CliProcess([...args, '--limit', '512K'], env);
   let text = '';
   run.child.stdout?.on('data', (data) => {
     text += data;
   });
   await until(() => {
     if (run.child.exitCode !== null) throw new Error(`it has ended: ${text}`);
-    return eventsOf(text).some(({ storedBytes = 0 }) => storedBytes > MIB);
+    return eventsOf(text).some(({ storedBytes = 0 }) => storedBytes > MIB / 4);
   });
   await first.stop('SIGKILL');
   await until(() => {
     if (run.child.exitCode !== null) throw new Error(`it has ended: ${text}`);
-    return eventsOf(text).some(({ storedBytes = 0 }) => storedBytes > 4 * MIB);
+    return eventsOf(text).some(({ storedBytes = 0 }) => storedBytes > MIB);
   });
   // The rest is fetched by another process, and from even fewer depots.
   run.child.kill('SIGKILL');

@@ -54,7 +54,7 @@ const cli = (...args: string[]) =>
 describe('a link to an encrypted file', () => {
   test('is downloaded from all depots, paused, killed and resumed, and decrypted', async () => {
     const [link = ''] = links;
-    const gid = await daemon.add({ urls: [link], limit: 3 * MIB });
+    const gid = await daemon.add({ urls: [link], limit: MIB });
     expect(await daemon.status(gid)).toMatchObject({ name: NAME });
     await until(async () => (await stored(gid)) > 3 * MIB + random() * MIB);
     const { sources } = await daemon.call('millrace.sources', { gid });
@@ -151,7 +151,7 @@ describe('a link to an encrypted file', () => {
 
 describe('an exNode in a file', () => {
   test('is added by the command, and leaves nothing when it is removed on its way', async () => {
-    const added = await cli('add', exnode, '--limit', '2M', '-d', downloads, '--json');
+    const added = await cli('add', exnode, '--limit', '200K', '-d', downloads, '--json');
     expect(added).toMatchObject({ code: 0 });
     const [{ gid }] = JSON.parse(added.stdout).added;
     await daemon.partly(gid);

@@ -57,7 +57,7 @@ describe('the desktop takes, with the default settings,', () => {
   test('a small file that continues a paused download, and none that does not', async () => {
     stage.files.add('/earlier', fileOf('paused', 2 * MB));
     const urls = [stage.files.url('/earlier')];
-    const { gid } = await stage.cli.call('add', { urls, file: 'paused.bin', limit: 50_000 });
+    const { gid } = await stage.cli.call('add', { urls, file: 'paused.bin', limit: 15_000 });
     await until(async () => ((await ends.taken('paused'))[0]?.storedBytes ?? 0) > 0);
     await stage.cli.call('pause', { gids: [gid] });
     await until(async () => (await ends.taken('paused'))[0]?.status === 'paused');
