@@ -8,8 +8,8 @@ import { MAX_CURL_DOWNLOADS, MAX_EXPANDED } from '@millrace/shared/download/addi
 import type { AfterChoice } from '@millrace/shared/download/after/after';
 import { MAX_QUEUE } from '@millrace/shared/download/queue/queue';
 import {
-  describesFiles,
   isExnodeLink,
+  isFollowed,
   looksLikeExnodeName,
 } from '@millrace/shared/download/request/document-name';
 import { expandPattern, isPattern } from '@millrace/shared/download/request/url-pattern';
@@ -167,7 +167,7 @@ async function listOf(
   const [file, ...others] = [input ?? [], curl ?? []].flat();
   if (file === undefined) {
     if (!patterns || !urls.some(isPattern) || metalink !== undefined) return undefined;
-    if (urls.some((given) => kindOf(given) !== 'url')) return undefined;
+    if (urls.some((given) => kindOf(given, undefined) !== 'url')) return undefined;
     return expanded(urls);
   }
   if (urls.length + others.length > 0 || metalink !== undefined) {
@@ -255,7 +255,7 @@ async function addList(
 
 function itemsOf(urls: readonly string[], options: AddOptions): Item[] {
   const items: Item[] = [
-    ...urls.map((given) => ({ kind: kindOf(given), given })),
+    ...urls.map((given) => ({ kind: kindOf(given, options.output), given })),
     ...(options.metalink ?? []).map((given) => ({ kind: 'metalink', given }) as const),
   ];
   if (items.length === 0) throw new UsageError('there is nothing to add');
@@ -265,8 +265,9 @@ function itemsOf(urls: readonly string[], options: AddOptions): Item[] {
   return items;
 }
 
-function kindOf(given: string): Item['kind'] {
-  if (describesFiles(given)) return 'metalink';
+/** Tells what an argument names, by the rule of `millrace get`. @param output name of `-o` */
+function kindOf(given: string, output: string | undefined): Item['kind'] {
+  if (isFollowed({ given, output })) return 'metalink';
   return looksLikeExnodeName(given) && !isExnodeLink(given) ? 'exnode' : 'url';
 }
 
@@ -286,7 +287,7 @@ export async function addPaused(
   file: string,
   context: CliContext,
 ): Promise<void> {
-  await addOne(daemon, { kind: kindOf(file), given: file }, PAUSED, context);
+  await addOne(daemon, { kind: kindOf(file, undefined), given: file }, PAUSED, context);
 }
 
 /** Options of a download that nobody has said anything about, except that it waits. */

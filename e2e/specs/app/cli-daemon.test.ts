@@ -262,6 +262,17 @@ describe('adding', () => {
     await server.stop();
   });
 
+  test('saves the document itself at the link of a torrent with -o, as get does', async () => {
+    await stage.cli.startDaemon();
+    const server = await FileServer.start();
+    const document = Buffer.from(torrents.SINGLE_V2.document);
+    const url = server.add('/one.torrent', { body: document });
+    expect(await stage.add(url, '-o', 'saved.torrent')).toMatchObject({ name: 'saved.torrent' });
+    expect((await stage.cli.run('watch', '--until-done')).code).toBe(0);
+    expect(await digestOf(join(stage.cli.downloads, 'saved.torrent'))).toBe(sha256(document));
+    await server.stop();
+  });
+
   test('takes a list that another daemon has exported', async () => {
     await stage.cli.startDaemon();
     const url = stage.gated('later.bin');
