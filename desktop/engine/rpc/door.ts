@@ -58,8 +58,15 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** Close code from RFC 6455's registry: the server is overloaded. */
 const TRY_AGAIN_LATER = 1013;
 
+/**
+ * Time that an idle connection stays open: longer than clients keep one, so that they do not ask on a
+ * connection that is just being closed.
+ */
+const KEEP_ALIVE_MS = 75_000;
+
 /** Limits of the HTTP server of a door. */
 export const HTTP_LIMITS = {
+  keepAliveTimeout: KEEP_ALIVE_MS,
   maxHeaderSize: 16 * 1024,
   requestTimeout: REQUEST_TIMEOUT_MS,
   headersTimeout: REQUEST_TIMEOUT_MS,

@@ -358,9 +358,8 @@ export class BlockTransfer<S extends TransferSource> {
   }
 
   #setWaiting(waiting: boolean): void {
-    if (this.#waiting === waiting) return;
+    if (this.#waiting !== waiting) this.#session.onWaiting?.(waiting);
     this.#waiting = waiting;
-    this.#session.onWaiting?.(waiting);
   }
 
   #end(reason: unknown): void {

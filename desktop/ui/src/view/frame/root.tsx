@@ -7,6 +7,7 @@ import { type DialogState, hasPanel, WIDE_WINDOW_PX } from '../../model/app-stat
 import { AddDialog } from '../add/add-dialog.tsx';
 import { DropZone } from '../add/drop-zone.tsx';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
+import { DoneBanner } from '../common/done-banner.tsx';
 import {
   ChangeDialog,
   KeysDialog,
@@ -28,7 +29,6 @@ import { InviteDialog } from '../shares/invite-dialog.tsx';
 import { SendDialog } from '../shares/send-dialog.tsx';
 import { SharedBar, SharedList } from '../shares/shared-list.tsx';
 import { AccountLogIn } from './account-log-in.tsx';
-import { DoneBanner } from './done-banner.tsx';
 import { LinkBanner } from './link-banner.tsx';
 import { LogIn } from './log-in.tsx';
 import { useShellMessages } from './shell-messages.ts';

@@ -6,7 +6,7 @@ import { useEffect, useState } from 'react';
 import { shareOf } from '../../model/failure.ts';
 import { percent, rate } from '../../text/format.ts';
 import { useActions, useApp, useAppState, useRow, useText } from '../common/context.tsx';
-import { DoneBanner } from '../frame/done-banner.tsx';
+import { DoneBanner } from '../common/done-banner.tsx';
 
 /** Most running downloads in the mini view. */
 const MAX_SHOWN = 50;

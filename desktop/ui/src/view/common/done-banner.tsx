@@ -1,8 +1,8 @@
 /** The countdown before the machine sleeps or shuts down, with a way to stop it, and why that failed. */
 
 import { Icon } from '@millrace/shared/ui/icons';
-import { useApp, useAppState, useText } from '../common/context.tsx';
-import { useNow } from '../common/now.ts';
+import { useApp, useAppState, useText } from './context.tsx';
+import { useNow } from './now.ts';
 
 export function DoneBanner() {
   const text = useText();
