@@ -59,14 +59,14 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const TRY_AGAIN_LATER = 1013;
 
 /**
- * Time that an idle connection stays open: longer than clients keep one, so that they do not ask on a
- * connection that is just being closed.
+ * Time that an idle connection stays open beyond what its client is told: a client that is held up
+ * still does not ask on a connection that is just being closed.
  */
-const KEEP_ALIVE_MS = 75_000;
+const KEEP_ALIVE_BEYOND_MS = 30_000;
 
 /** Limits of the HTTP server of a door. */
 export const HTTP_LIMITS = {
-  keepAliveTimeout: KEEP_ALIVE_MS,
+  keepAliveTimeoutBuffer: KEEP_ALIVE_BEYOND_MS,
   maxHeaderSize: 16 * 1024,
   requestTimeout: REQUEST_TIMEOUT_MS,
   headersTimeout: REQUEST_TIMEOUT_MS,

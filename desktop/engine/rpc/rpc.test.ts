@@ -8,6 +8,7 @@ import { findDaemon } from '../../client/rpc-client.ts';
 import { createLastingDownload } from '../../testing/lasting-download.ts';
 import { gidsOf, RpcStage } from '../../testing/rpc-stage.ts';
 import { startDaemon } from '../daemon/daemon.ts';
+import { HTTP_LIMITS } from './door.ts';
 
 const stage = new RpcStage();
 const { call, add, reaches } = stage;
@@ -116,6 +117,16 @@ describe('our own answers', () => {
     expect(await open(done)).toEqual(await open(done));
     await stage.daemon.close();
     expect(stage.closedStreams).toBe(3);
+  });
+
+  test('idle connections stay open for longer than their clients are told', async () => {
+    const { url } = await findDaemon(stage.state);
+    const { headers } = await fetch(url);
+    expect(headers.get('keep-alive')).toBe('timeout=5');
+    const { createServer } = process.getBuiltinModule('node:http');
+    // This is all that Node shows of it without a wait.
+    const { keepAliveTimeout, keepAliveTimeoutBuffer } = createServer(HTTP_LIMITS);
+    expect([keepAliveTimeout, keepAliveTimeoutBuffer]).toEqual([5000, 30_000]);
   });
 
   test('shutting down disconnects the clients', async () => {
