@@ -186,7 +186,9 @@ async function storeAll(
 ): Promise<void> {
   const { depots, observe, now, signal } = options;
   const underWay = new Map<Placed, AbortController>();
-  const left: Promise<void>[] = [];
+  /** Releases of what slow depots have of extents: such a depot may get the extent again. */
+  const left = new Map<string, Promise<void>>();
+  const keyOf = ({ extent, depot }: Placed) => `${extent.start} ${depot}`;
   /** Ends the waits of depots that have nothing to do. */
   let wake = new AbortController();
   const wakeAll = () => {
@@ -208,6 +210,7 @@ async function storeAll(
     const own = { edge, token, part: { start, end }, observe: observed, keepsRecord: true };
     const both = AbortSignal.any([signal, abort.signal]);
     try {
+      await left.get(keyOf(task));
       found.set(task, await upload({ ...options, ...own, signal: both }));
       endSlow(placement.onStored(task, now()));
     } catch (error) {
@@ -223,7 +226,7 @@ async function storeAll(
     forget();
     if (placement.isLost(task.depot)) return;
     observe.slow?.(edge);
-    left.push(parts.leave(task));
+    left.set(keyOf(task), parts.leave(task));
   };
   const storeAt = async (depot: number) => {
     while (!placement.isDone && !placement.isLost(depot)) {
@@ -236,7 +239,7 @@ async function storeAll(
     wakeAll();
   };
   await Promise.all(depots.map((_, depot) => storeAt(depot)));
-  await Promise.all(left);
+  await Promise.all(left.values());
 }
 
 /** Returns true for errors of a depot, which other depots may not have. */

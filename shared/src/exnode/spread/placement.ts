@@ -31,8 +31,8 @@ export class Placement {
   readonly #tasks = new Map<Placed, Progress>();
   readonly #lost = new Set<number>();
   readonly #paces: readonly UploadPace[];
-  /** Depots that were too slow for extents, which they do not get again. */
-  readonly #slow = new Map<PlannedExtent, Set<number>>();
+  /** How often extents have been taken over. */
+  readonly #moves = new Map<PlannedExtent, number>();
 
   /** @param depots number of depots */
   constructor(plan: readonly PlannedExtent[], depots: number) {
@@ -138,7 +138,7 @@ export class Placement {
     return task;
   }
 
-  /** Ends the other upload of an extent, to a depot that does not get it again. */
+  /** Ends the other upload of an extent. */
   #endRival(task: Placed, now: Millis): Placed | undefined {
     const progress = this.#tasks.get(task) as Progress;
     const { rival } = progress;
@@ -146,8 +146,7 @@ export class Placement {
     progress.rival = undefined;
     this.#tasks.delete(rival);
     this.#paces[rival.depot]?.end(now);
-    const { extent, depot } = rival;
-    this.#slow.set(extent, new Set([...(this.#slow.get(extent) ?? []), depot]));
+    this.#moves.set(rival.extent, (this.#moves.get(rival.extent) ?? 0) + 1);
     return rival;
   }
 
@@ -157,10 +156,17 @@ export class Placement {
     );
   }
 
-  /** Returns true for an extent that a depot neither has nor was too slow for. */
+  /** Returns true for an extent that a depot does not have. */
   #canTake(depot: number, { extent }: Placed): boolean {
-    if (this.#slow.get(extent)?.has(depot) === true) return false;
     return !this.tasks.some((task) => task.extent === extent && task.depot === depot);
+  }
+
+  /**
+   * Returns how many times longer an extent must take elsewhere if it is to move. It doubles with each
+   * move, so that an extent does not go back and forth, but leaves a depot that has stopped.
+   */
+  #reluctance({ extent }: Placed): number {
+    return 2 ** (this.#moves.get(extent) ?? 0);
   }
 
   /** Takes the last extent that waits at the depot that would be done last. */
@@ -172,7 +178,8 @@ export class Placement {
       const task = this.#of(other, 'waiting').findLast((one) => this.#canTake(depot, one));
       if (rate === undefined || task === undefined) continue;
       const ms = this.#bytesLeft(other) / rate;
-      if (ms > rangeBytes(task.extent) / own && ms > (best?.ms ?? 0)) best = { task, ms };
+      const ownMs = (this.#reluctance(task) * rangeBytes(task.extent)) / own;
+      if (ms > ownMs && ms > (best?.ms ?? 0)) best = { task, ms };
     }
     if (best === undefined) return undefined;
     this.#tasks.delete(best.task);
@@ -189,7 +196,8 @@ export class Placement {
       if (!this.#canTake(depot, task)) continue;
       const bytes = rangeBytes(task.extent);
       const ms = (bytes - stored) / rate;
-      if (ms > (SLOW * bytes) / own && ms > (best?.ms ?? 0)) best = { task, ms };
+      const ownMs = (SLOW * this.#reluctance(task) * bytes) / own;
+      if (ms > ownMs && ms > (best?.ms ?? 0)) best = { task, ms };
     }
     return best?.task;
   }
