@@ -31,7 +31,7 @@ stage.withElectron(
     await shell.window('window.close()');
     await shell.windowIs('!window.isVisible()');
     // A kind of file that opens without a question.
-    const { gid, url } = await stage.add(shell, { limit: 400_000, file: 'film.mkv' });
+    const { gid, url } = await stage.add(shell, { limit: 100_000, file: 'film.mkv' });
     // Fast only once the running download has been shown.
     await shell.records(
       ({ trayTexts, progress }) =>
