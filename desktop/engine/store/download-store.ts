@@ -1,26 +1,15 @@
 /** Stores downloads in the database: the queue, and the history with its search. */
 
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { allRows, DamagedRows, oneRow, type TellDamage } from './damaged-rows.ts';
 import { storageError } from './database.ts';
-import { PUT_DOWNLOAD, searchedWords, toRow } from './download-row.ts';
+import { PUT_DOWNLOAD, toRow } from './download-row.ts';
+import { conditionsOf, type HistoryFilter, type Values } from './history-filter.ts';
 import { type Row, readDownloadRow } from './kept-record.ts';
 import type { DownloadRecord, FinishedState } from './record.ts';
 
-/** Fewest characters of a word that the index can find. */
-const INDEXED_CHARS = 3;
 /** Most rows in memory at a time while all rows are checked. */
 const CHECKED_AT_ONCE = 1000;
-
-type Values = Record<string, SQLInputValue>;
-
-export interface HistoryFilter {
-  readonly states?: readonly FinishedState[] | undefined;
-  readonly category?: string | undefined;
-  readonly host?: string | undefined;
-  /** Words that must all occur, anywhere in name, URLs, category or error. */
-  readonly text?: string | undefined;
-}
 
 export interface Page {
   readonly offset: number;
@@ -324,7 +313,7 @@ export class DownloadStore {
   }
 
   #conditions(filter: HistoryFilter): { where: string; values: Values } {
-    const { parts, values } = conditions(filter);
+    const { parts, values } = conditionsOf(filter);
     return {
       where: [...parts, ...this.#damaged.conditions].join(' AND '),
       values: { ...values, ...this.#damaged.values },
@@ -339,35 +328,4 @@ export class DownloadStore {
     }
     return statement;
   }
-}
-
-function conditions(filter: HistoryFilter): { parts: string[]; values: Values } {
-  const parts = ['finished_at IS NOT NULL'];
-  const values: Values = {};
-  if (filter.states !== undefined) {
-    const names = filter.states.map((state, i) => {
-      values[`state${i}`] = state;
-      return `:state${i}`;
-    });
-    parts.push(`state IN (${names.join()})`);
-  }
-  if (filter.category !== undefined) {
-    parts.push('category = :category');
-    values.category = filter.category;
-  }
-  if (filter.host !== undefined) {
-    parts.push('host = :host');
-    values.host = filter.host;
-  }
-  const words = searchedWords(filter.text ?? '');
-  const indexed = words.filter((word) => [...word].length >= INDEXED_CHARS);
-  if (indexed.length > 0) {
-    parts.push('id IN (SELECT rowid FROM search WHERE search MATCH :match)');
-    values.match = indexed.map((word) => `"${word.replaceAll('"', '""')}"`).join(' AND ');
-  }
-  for (const [i, word] of words.filter((w) => !indexed.includes(w)).entries()) {
-    parts.push(`instr(text, :word${i}) > 0`);
-    values[`word${i}`] = word;
-  }
-  return { parts, values };
 }

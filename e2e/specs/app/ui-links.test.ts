@@ -7,7 +7,6 @@ import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { Nginx, nginxOrComplain } from '../../fixtures/origins/nginx.ts';
 import { barriers } from '../../fixtures/pages/axe.ts';
-import { withLatePage } from '../../fixtures/pages/late-page.ts';
 import { rowOf } from '../../fixtures/pages/ui.ts';
 import { UiStage } from '../../fixtures/pages/ui-stage.ts';
 import { until } from '../../fixtures/until.ts';
@@ -334,35 +333,5 @@ ui.when('thousands of links', () => {
     const { total } = await ui.daemon.call('millrace.list', { text: 'many-' });
     expect(total).toBe(MANY);
     expect(ui.problems).toEqual([]);
-  });
-});
-
-ui.when('a page without its connection yet', () => {
-  test('finds a shared link once it has one', async () => {
-    const link = origin.add('/shared.bin', { body: contentOf('shared', 1000) });
-    await withLatePage(ui.page, `?url=${encodeURIComponent(link)}`, async (page, connect) => {
-      const dialog = page.getByRole('dialog');
-      await dialog.waitFor();
-      // The pause in typing after which the dialog asks is over before the connection is there.
-      await page.clock.runFor(1000);
-      await connect();
-      await dialog.getByText('1 link found').waitFor();
-    });
-  });
-
-  test('reads a Metalink that the desktop app hands over once it has one', async () => {
-    await withLatePage(ui.page, '', async (page, connect) => {
-      await page.waitForFunction(() => 'receive' in window);
-      await page.evaluate(() => {
-        const metalink = btoa(
-          '<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="early.iso"><url>http://127.0.0.1:9/d</url></file></metalink>',
-        );
-        const metalinks = [{ name: 'early.meta4', metalink }];
-        const { receive } = window as unknown as { receive: (message: object) => void };
-        receive({ kind: 'offer', from: 'file', urls: [], metalinks });
-      });
-      await connect();
-      await page.getByRole('checkbox', { name: 'Add early.iso' }).waitFor();
-    });
   });
 });

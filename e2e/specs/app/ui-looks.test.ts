@@ -6,7 +6,7 @@ import type { Locator, Page } from 'playwright-core';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { SlowFiles } from '../../fixtures/origins/slow-files.ts';
 import { barriers, fits } from '../../fixtures/pages/axe.ts';
-import { readable } from '../../fixtures/pages/broken-texts.ts';
+import { readEveryView } from '../../fixtures/pages/broken-texts.ts';
 import { rowOf } from '../../fixtures/pages/ui.ts';
 import { UiStage } from '../../fixtures/pages/ui-stage.ts';
 import { until } from '../../fixtures/until.ts';
@@ -314,36 +314,7 @@ ui.when('in German', () => {
     await ui.daemon.call('millrace.setSettings', { language: 'de' });
     await page.locator('html[lang="de"]').waitFor();
     await page.setViewportSize(size);
-    await readable(page, 'list');
-    const details = page.getByRole('complementary');
-    for (const name of ['running.iso', 'signed.iso', 'gone.zip']) {
-      await rowOf(page, name).dblclick();
-      await details.getByRole('heading', { name }).waitFor();
-      for (const tab of await details.getByRole('tab').all()) {
-        await tab.click();
-        await readable(page, `${name}: ${await tab.textContent()}`);
-      }
-      await details.getByRole('tab').first().click();
-      await details.getByRole('button', { name: 'Einzelheiten schließen' }).click();
-      await details.waitFor({ state: 'detached' });
-    }
-    await page.getByRole('grid').focus();
-    await page.keyboard.press('Control+a');
-    await page.getByRole('toolbar').waitFor();
-    await readable(page, 'selection');
-    await page.keyboard.press('Escape');
-    const dialog = page.getByRole('dialog');
-    for (const key of ['n', '?', 'Control+,']) {
-      await page.keyboard.press(key);
-      await dialog.waitFor();
-      await readable(page, `dialog of ${key}`);
-      for (const tab of await dialog.getByRole('tab').all()) {
-        await tab.click();
-        await readable(page, `settings: ${await tab.textContent()}`);
-      }
-      await page.keyboard.press('Escape');
-      await dialog.waitFor({ state: 'detached' });
-    }
+    await readEveryView(page, ['running.iso', 'signed.iso', 'gone.zip']);
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 });

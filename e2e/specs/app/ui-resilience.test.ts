@@ -1,7 +1,8 @@
-/** The interface when the daemon dies and comes back, and when no user is logged in. */
+/** The interface when the daemon dies and comes back, when its connection is late, and when no user is logged in. */
 
 import { expect, test } from '@jest/globals';
 import { SlowFiles } from '../../fixtures/origins/slow-files.ts';
+import { withLatePage } from '../../fixtures/pages/late-page.ts';
 import { logIn } from '../../fixtures/pages/page-client.ts';
 import { rowOf, says, startUiDaemon } from '../../fixtures/pages/ui.ts';
 import { UiStage } from '../../fixtures/pages/ui-stage.ts';
@@ -12,6 +13,36 @@ const MIB = 1024 * 1024;
 let origin: SlowFiles;
 const ui = new UiStage('the interface without a daemon', async (stage) => {
   origin = stage.keep(await SlowFiles.start(MIB));
+});
+
+ui.when('a page without its connection yet', () => {
+  test('finds a shared link once it has one', async () => {
+    const link = origin.add('/shared.bin', { bytes: 1000 });
+    await withLatePage(ui.page, `?url=${encodeURIComponent(link)}`, async (page, connect) => {
+      const dialog = page.getByRole('dialog');
+      await dialog.waitFor();
+      // The pause in typing after which the dialog asks is over before the connection is there.
+      await page.clock.runFor(1000);
+      await connect();
+      await dialog.getByText('1 link found').waitFor();
+    });
+  });
+
+  test('reads a Metalink that the desktop app hands over once it has one', async () => {
+    await withLatePage(ui.page, '', async (page, connect) => {
+      await page.waitForFunction(() => 'receive' in window);
+      await page.evaluate(() => {
+        const metalink = btoa(
+          '<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="early.iso"><url>http://127.0.0.1:9/d</url></file></metalink>',
+        );
+        const metalinks = [{ name: 'early.meta4', metalink }];
+        const { receive } = window as unknown as { receive: (message: object) => void };
+        receive({ kind: 'offer', from: 'file', urls: [], metalinks });
+      });
+      await connect();
+      await page.getByRole('checkbox', { name: 'Add early.iso' }).waitFor();
+    });
+  });
 });
 
 ui.when('a daemon that is killed', () => {
