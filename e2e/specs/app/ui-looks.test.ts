@@ -28,7 +28,8 @@ const ui = new UiStage('looks and accessibility of the interface', async (stage)
   const resolver = { name: 'own', args: ['/bin/true'], patterns: ['example.org'], seconds: 30 };
   await daemon.call('millrace.setResolvers', { resolvers: [{ ...resolver, prints: 'answer' }] });
   await daemon.add({ urls: urls('/paused.mkv', { bytes: MIB }), paused: true });
-  await daemon.add({ urls: urls('/running.iso', { bytes: 400 * MIB }) });
+  // Each connection has the origin's rate: only a limit holds for all, and for longer than any wait.
+  await daemon.add({ urls: urls('/running.iso', { bytes: 400 * MIB }), limit: 200_000 });
 });
 
 const STATES: readonly (readonly [string, () => Promise<void>])[] = [
