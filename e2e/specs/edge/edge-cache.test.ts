@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/g
 import { fetchAll, openResponse } from '../../fixtures/clients/http-client.ts';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { sha256 } from '../../fixtures/origins/content.ts';
+import { freshFile, ScriptedOrigin } from '../../fixtures/origins/scripted-origin.ts';
 import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { layFirstCache } from '../../fixtures/stages/first-cache.ts';
 import { until } from '../../fixtures/until.ts';
@@ -262,6 +263,29 @@ describe('versions', () => {
     const got = await fetchAll(edge.prefixed(url));
     expect(got.digest).toBe(origin.digest(url));
     expect(got.headers['cache-status']).toMatch(/detail=stale-origin-down/);
+  });
+
+  test('a cached file is served while its origin is silent, which is asked on', async () => {
+    const scripted = await ScriptedOrigin.start();
+    const impatient = await EdgeProcess.start([...COMMON, '--origin-timeout', '6s']);
+    try {
+      const { promise: hold, resolve: speak } = Promise.withResolvers<void>();
+      const stale = (body: string) => freshFile(body, { 'cache-control': 'max-age=0' });
+      const second = { ...stale('second'), hold };
+      const url = scripted.script('/release', stale('first'), second, stale('second'));
+      const get = () => fetchAll(impatient.prefixed(url));
+      expect((await get()).body.toString()).toBe('first');
+      const late = await get();
+      expect([late.status, late.body.toString()]).toEqual([200, 'first']);
+      expect(late.headers['cache-status']).toMatch(/hit; ttl=-?\d+; detail=stale-origin-silent/);
+      // On a slow machine the silence may be a failure by now.
+      expect((await get()).headers['cache-status']).toMatch(/detail=stale-origin-(silent|down)/);
+      speak();
+      await until(async () => (await get()).body.toString() === 'second');
+    } finally {
+      await impatient.stop('SIGKILL');
+      await scripted.stop();
+    }
   });
 
   test('a file that the origin has removed is not served any more', async () => {

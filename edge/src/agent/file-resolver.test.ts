@@ -37,6 +37,7 @@ function setUp(withNetwork: boolean) {
     clientOrigins: { admit() {} },
     network: withNetwork ? network : undefined,
     chunkBytes: 65_536,
+    timeoutMs: 30_000,
     now: () => 0,
     wallClock: () => 0,
   } as unknown as ResolverOptions);

@@ -20,6 +20,7 @@ import {
   afterFailure,
   isGoodFor,
   isGoodForReload,
+  patienceMs,
   secondsLeft,
 } from '@millrace/shared/cdn/chunks/pointer-life';
 import {
@@ -43,6 +44,7 @@ import {
   type Resolution,
   type VersionQuestion,
 } from './origin-version.ts';
+import { SilentOrigins } from './silent-origins.ts';
 
 export interface ResolverOptions extends OriginVersionOptions {
   readonly pointers: PointerCache;
@@ -50,6 +52,8 @@ export interface ResolverOptions extends OriginVersionOptions {
   readonly clientOrigins: ClientOrigins;
   /** Other nodes, if there are any. */
   readonly network: Network | undefined;
+  /** Longest time for which an origin may be silent, milliseconds. */
+  readonly timeoutMs: Millis;
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
 }
@@ -73,6 +77,7 @@ export class FileResolver {
   readonly #flights = new SingleFlight<string, Resolution>();
   /** Files about which the origin is asked while clients get the stale version. */
   readonly #asking = new Set<string>();
+  readonly #silent = new SilentOrigins();
 
   constructor(options: ResolverOptions) {
     this.#options = options;
@@ -131,7 +136,25 @@ export class FileResolver {
     const meanwhile = revalidate ? undefined : this.#meanwhile(question, now);
     if (meanwhile !== undefined) return meanwhile;
     if (demands.onlyIfCached) throw new MillraceError('not-cached');
-    return this.#found(question, signal);
+    return this.#inTime(question, signal, now);
+  }
+
+  /** Asks, and answers with a stale pointer that may be used on errors once the origin is silent. */
+  async #inTime(question: Question, signal: AbortSignal, now: Millis): Promise<Resolution> {
+    const { known, name, demands, onInterim } = question;
+    const patience = patienceMs(known?.freshness, demands, this.#options.timeoutMs, now);
+    if (known === undefined || patience === undefined) return this.#found(question, signal);
+    let waits = true;
+    const passed: typeof onInterim = onInterim && ((answer) => void (waits && onInterim(answer)));
+    const ask = (end: AbortSignal) => this.#found({ ...question, onInterim: passed }, end);
+    const found = this.#silent.isLate(name)
+      ? undefined
+      : await this.#silent.wait(name, patience, ask, signal);
+    waits = false;
+    if (found !== undefined) return found;
+    const ttlSeconds = secondsLeft(known.freshness, this.#options.wallClock());
+    const outcome = { hit: true, ttlSeconds, detail: 'stale-origin-silent' } as const;
+    return this.#settled({ kind: 'file', pointer: known, outcome });
   }
 
   /** @throws AnsweredError if the origin's answer without a file is kept, and still fresh */

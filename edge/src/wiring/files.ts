@@ -128,6 +128,7 @@ export function openFiles(
     streams,
     network,
     chunkBytes: config.chunkSize,
+    timeoutMs: config.originTimeout,
     now,
     wallClock,
     onOriginBytes,

@@ -1,5 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { afterFailure, freshnessByDigest, isGoodFor, secondsLeft } from './pointer-life.ts';
+import {
+  afterFailure,
+  freshnessByDigest,
+  isGoodFor,
+  patienceMs,
+  secondsLeft,
+} from './pointer-life.ts';
 
 const HOUR = 3_600_000;
 
@@ -63,5 +69,21 @@ describe('a failure to find out the current version', () => {
   test('of this node alone leaves the pointer as it was', () => {
     expect(afterFailure('internal', FRESH, atAge(20_000))).toBe('kept');
     expect(afterFailure('interrupted', FRESH, atAge(20_000))).toBe('kept');
+  });
+});
+
+describe('patience with a silent origin', () => {
+  const demands = { revalidate: false, maxAgeMs: undefined };
+
+  test('is over after a third of the longest silence where the stale file may be used', () => {
+    expect(patienceMs(FRESH, demands, 30_000, atAge(119_999))).toBe(10_000);
+    expect(patienceMs(FRESH, demands, 30_000, atAge(120_000))).toBeUndefined();
+    expect(patienceMs(undefined, demands, 30_000, atAge(0))).toBeUndefined();
+  });
+
+  test('has no end for a client that wants the origin to be asked, or a younger file', () => {
+    const now = atAge(70_000);
+    expect(patienceMs(FRESH, { ...demands, revalidate: true }, 30_000, now)).toBeUndefined();
+    expect(patienceMs(FRESH, { ...demands, maxAgeMs: 0 }, 30_000, now)).toBeUndefined();
   });
 });

@@ -20,6 +20,9 @@ const VERIFIED_MS = 3_600_000;
 /** Longest freshness of content that may have the digest: the file may be replaced any moment. */
 const UNVERIFIED_MS = 60_000;
 
+/** Share of the longest silence allowed to an origin after which clients get the stale file. */
+const PATIENCE = 1 / 3;
+
 /**
  * Freshness of content that was requested by its digest (WORLDS 4.2): verified content stays fresh,
  * and unverified content is revalidated soon.
@@ -89,4 +92,24 @@ export function afterFailure(
   const isSilent = isPassing(row) && row.bytes === 'kept';
   if (isSilent && freshness !== undefined && isUsableOnError(freshness, now)) return 'stale';
   return row.file === undefined ? 'kept' : 'forgotten';
+}
+
+/**
+ * Returns how long a client waits to hear of the current version before it gets the stale one. For this
+ * client, an origin that is silent for so long has failed (RFC 5861 4), although it may answer others
+ * yet: nobody should wait out the longest silence for a file that is there.
+ *
+ * @param freshness of the pointer; undefined: there is none
+ * @param timeoutMs longest silence that an origin is allowed
+ * @param now Unix milliseconds
+ * @returns milliseconds; undefined: until the origin has answered or failed
+ */
+export function patienceMs(
+  freshness: Freshness | undefined,
+  { revalidate, maxAgeMs }: Pick<RequestDemands, 'revalidate' | 'maxAgeMs'>,
+  timeoutMs: Millis,
+  now: Millis,
+): Millis | undefined {
+  if (freshness === undefined || revalidate || maxAgeMs !== undefined) return undefined;
+  return isUsableOnError(freshness, now) ? timeoutMs * PATIENCE : undefined;
 }
