@@ -26,7 +26,7 @@
  * `npm run bench -- deltas --older FILE --wanted FILE`: what is fetched of a file that an older version is
  * there for, beside zsync and rsync.
  *
- * `npm run bench -- soak [--minutes N] [--seed S] [--without PART]...`: everything at once, for hours, while
+ * `npm run bench -- soak [--minutes N] [--seed S] [--without PART]... [--without-fault KIND]...`: everything at once, for hours, while
  * processes are killed, disks get full and files change.
  *
  * `npm run bench -- memory`: an edge's memory under floods of requests from strangers.

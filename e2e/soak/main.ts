@@ -5,6 +5,7 @@
 
 import { parseArgs } from 'node:util';
 import { temporaryFolder } from '../fixtures/programs/processes.ts';
+import { FAULT_KINDS, type FaultKind } from './account/fault-plan.ts';
 import { isClean, soakPage } from './account/soak-page.ts';
 import { PARTS, type Part, runSoak } from './soak-run.ts';
 
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     edges: { type: 'string', default: '4' },
     entries: { type: 'string', default: '5000' },
     without: { type: 'string', multiple: true, default: [] },
+    'without-fault': { type: 'string', multiple: true, default: [] },
     'in-order': { type: 'boolean', default: false },
     'hang-after': { type: 'string', default: '120' },
   },
@@ -29,10 +31,19 @@ function numberOf(
   throw new Error(`--${name}: "${values[name]}" is not a number from ${least} on`);
 }
 
-const isPart = (text: string): text is Part => (PARTS as readonly string[]).includes(text);
-const unknown = values.without.find((part) => !isPart(part));
-if (unknown !== undefined)
-  throw new Error(`--without: "${unknown}" is none of ${PARTS.join(', ')}`);
+/** Reads an option whose values are words of a list. */
+function wordsOf<T extends string>(
+  name: 'without' | 'without-fault',
+  known: readonly T[],
+): ReadonlySet<T> {
+  const isKnown = (text: string): text is T => (known as readonly string[]).includes(text);
+  const unknown = values[name].find((word) => !isKnown(word));
+  if (unknown === undefined) return new Set(values[name].filter(isKnown));
+  throw new Error(`--${name}: "${unknown}" is none of ${known.join(', ')}`);
+}
+
+const without = wordsOf<Part>('without', PARTS);
+const withoutFaults = wordsOf<FaultKind>('without-fault', FAULT_KINDS);
 
 const early = new AbortController();
 const end = () => early.abort();
@@ -49,7 +60,8 @@ try {
     minutes: numberOf('minutes', 0),
     edges: numberOf('edges', 2),
     entries: numberOf('entries', 0),
-    without: new Set(values.without.filter(isPart)),
+    without,
+    withoutFaults,
     inOrder: values['in-order'],
     hangMs: numberOf('hang-after', 1) * 1000,
     signal: early.signal,

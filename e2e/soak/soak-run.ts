@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Random, seededRandom } from '@millrace/shared/base/clock';
 import { descriptorsOf, residentOf } from '../fixtures/programs/process-figures.ts';
-import { planFaults } from './account/fault-plan.ts';
+import { type FaultKind, planFaults } from './account/fault-plan.ts';
 import { Ledger, now } from './account/ledger.ts';
 import type { PageFacts } from './account/soak-page.ts';
 import { ChangingFiles } from './stage/changing-files.ts';
@@ -32,6 +32,8 @@ export interface SoakOptions {
   /** Entries of the daemon's history. */
   readonly entries: number;
   readonly without: ReadonlySet<Part>;
+  /** Faults that do not happen. */
+  readonly withoutFaults: ReadonlySet<FaultKind>;
   /** True: kinds of faults come in the order of their table. */
   readonly inOrder: boolean;
   readonly hangMs: number;
@@ -61,7 +63,7 @@ export async function runSoak(options: SoakOptions): Promise<{ ledger: Ledger; f
   const { folder, seed, signal, hangMs, without } = options;
   await using stack = new AsyncDisposableStack();
   const ledger = new Ledger(options.onEvent);
-  const leftOut = [...without].map((part) => part as string);
+  const leftOut: string[] = [...without, ...options.withoutFaults];
   const randoms = sources(seed);
   const files = await ChangingFiles.start(FILE_BYTES);
   stack.defer(() => files.stop());
@@ -124,7 +126,7 @@ export async function runSoak(options: SoakOptions): Promise<{ ledger: Ledger; f
       browsers: mortal.length,
     },
     durationMs,
-    options.inOrder,
+    { inOrder: options.inOrder, without: options.withoutFaults },
   );
   const begunAt = now();
   const sampling = sampleOn(world, daemon);

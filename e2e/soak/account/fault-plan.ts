@@ -3,7 +3,7 @@
 import type { Millis, Random } from '@millrace/shared/base/clock';
 
 /** All kinds of faults; a plan has every kind once before it repeats any. */
-const KINDS = [
+export const FAULT_KINDS = [
   /** SIGKILL of an edge, which is started again with its folders. */
   'kill-edge',
   /** SIGKILL of the daemon, which is started again. */
@@ -20,7 +20,7 @@ const KINDS = [
   'kill-background',
 ] as const;
 
-export type FaultKind = (typeof KINDS)[number];
+export type FaultKind = (typeof FAULT_KINDS)[number];
 
 export interface Fault {
   readonly at: Millis;
@@ -61,18 +61,19 @@ const LASTS_MS: Readonly<Record<FaultKind, readonly [min: Millis, max: Millis]>>
  * first half of the run only, so that each has a long life whose memory can be judged.
  *
  * @param durationMs length of the run
- * @param inOrder true: kinds come in the order of their table, not in a random one
+ * @param options `inOrder`: kinds come in the order of their table, not in a random one; `without`: kinds
+ *   that do not happen
  */
 export function planFaults(
   random: Random,
   targets: Targets,
   durationMs: Millis,
-  inOrder: boolean,
+  { inOrder, without }: { readonly inOrder: boolean; readonly without: ReadonlySet<FaultKind> },
 ): Fault[] {
   const below = (count: number) => Math.floor(random() * count);
   const gap = () => MIN_GAP_MS + random() * (MAX_GAP_MS - MIN_GAP_MS);
   const counts = countsOf(targets);
-  const possible = KINDS.filter((kind) => counts[kind] > 0);
+  const possible = FAULT_KINDS.filter((kind) => counts[kind] > 0 && !without.has(kind));
   const faults: Fault[] = [];
   let left: FaultKind[] = [];
   if (possible.length === 0) return faults;

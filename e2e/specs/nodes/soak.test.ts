@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
 import { startSoak } from '../../bench/soak.ts';
 import { causeOf, type Failure, judgeFile } from '../../soak/account/causes.ts';
-import { planFaults } from '../../soak/account/fault-plan.ts';
+import { type FaultKind, planFaults } from '../../soak/account/fault-plan.ts';
 import { longestLives } from '../../soak/account/slopes.ts';
 
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -29,7 +29,8 @@ test('half a minute of kills, full disks and changing files brings no wrong byte
 });
 
 test('a plan of faults is that of its seed, spares the first edge, and leaves time to mend', () => {
-  const plan = (inOrder: boolean) => planFaults(seededRandom(seed), TARGETS, 600_000, inOrder);
+  const plan = (inOrder: boolean, ...left: FaultKind[]) =>
+    planFaults(seededRandom(seed), TARGETS, 600_000, { inOrder, without: new Set(left) });
   expect(plan(false)).toEqual(plan(false));
   const faults = plan(true);
   expect(faults.slice(0, 7).map(({ kind }) => kind)).toEqual([
@@ -40,6 +41,9 @@ test('a plan of faults is that of its seed, spares the first edge, and leaves ti
     expect(at).toBeLessThan(kind === 'kill-daemon' ? 300_001 : 540_000);
     if (kind.endsWith('-edge')) expect([1, 2, 3]).toContain(target);
   }
+  const kinds = new Set(plan(false, 'kill-daemon', 'fill-disk').map(({ kind }) => kind));
+  expect(kinds.size).toBe(5);
+  expect([kinds.has('kill-daemon'), kinds.has('fill-disk')]).toEqual([false, false]);
 });
 
 test('a fault explains failures of its kind, at its target, while it lasts and shortly after', () => {
