@@ -43,4 +43,11 @@ describe('launchDaemon', () => {
       /the disk is full/,
     );
   });
+
+  test('a daemon that lives but cannot be reached in time is called silent, which is no fault inside', async () => {
+    const script = 'setInterval(() => {}, 1000)';
+    const program = { command: process.execPath, args: ['-e', script] };
+    const launched = launchDaemon(program, state, 1);
+    await expect(launched).rejects.toMatchObject({ code: 'daemon-silent' });
+  });
 });

@@ -7,13 +7,18 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events';
 import { type FileHandle, open, readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Millis } from '@millrace/shared/base/clock';
 import { ERRORS, MillraceError } from '@millrace/shared/base/errors';
 import { type FoundDaemon, makeStateFolder, runningDaemon } from './daemon-address.ts';
 
-const START_TIMEOUT_MS = 30_000;
+/**
+ * Longest time that a daemon which lives may take until it can be reached, ms. With long lists, a slow
+ * disk and a machine that has just started, half a minute was not enough.
+ */
+const START_TIMEOUT_MS = 120_000;
 const POLL_MS = 25;
 /** Longest wait for the daemon of somebody else who has started one in the same moment, ms. */
-const OTHER_DAEMON_MS = 10_000;
+const OTHER_DAEMON_MS = 30_000;
 /** Size of the log, bytes, above which a new log is begun; the previous one is kept. */
 const MAX_LOG_BYTES = 1024 * 1024;
 
@@ -40,18 +45,21 @@ export function logFile(state: string): string {
 /**
  * Starts the daemon in the background: it outlives this process, and Ctrl-C does not reach it.
  *
- * @throws MillraceError `state-unusable` with the daemon's first line of output, `internal` where
- * the daemon cannot be run at all
+ * @param withinMs longest time until the daemon can be reached; one that takes longer is ended
+ * @throws MillraceError `state-unusable` with the daemon's first line of output, `daemon-silent` for
+ * one that takes too long, `internal` where the daemon cannot be run at all
  */
-export async function launchDaemon(program: DaemonProgram, state: string): Promise<LaunchedDaemon> {
+export async function launchDaemon(
+  program: DaemonProgram,
+  state: string,
+  withinMs: Millis = START_TIMEOUT_MS,
+): Promise<LaunchedDaemon> {
   await makeStateFolder(state);
   const log = await openLog(state);
   const from = (await log.stat()).size;
   try {
-    return await untilReached(program, state, () => firstWords(state, from), {
-      detached: true,
-      stdio: ['ignore', log.fd, log.fd],
-    });
+    const options: SpawnOptions = { detached: true, stdio: ['ignore', log.fd, log.fd] };
+    return await untilReached(program, state, () => firstWords(state, from), options, withinMs);
   } finally {
     await log.close();
   }
@@ -60,16 +68,16 @@ export async function launchDaemon(program: DaemonProgram, state: string): Promi
 /**
  * Starts the daemon in the terminal of this process, where its output appears.
  *
- * @throws MillraceError `state-unusable`, `internal`
+ * @throws MillraceError `state-unusable`, `daemon-silent`, `internal`
  */
 export async function launchInTerminal(
   program: DaemonProgram,
   state: string,
 ): Promise<LaunchedDaemon> {
   await makeStateFolder(state);
-  return untilReached(program, state, async () => 'it has printed the reason', {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const words = async () => 'it has printed the reason';
+  const options: SpawnOptions = { stdio: ['ignore', 'ignore', 'inherit'] };
+  return untilReached(program, state, words, options, START_TIMEOUT_MS);
 }
 
 /**
@@ -82,6 +90,7 @@ async function untilReached(
   state: string,
   words: () => Promise<string>,
   options: SpawnOptions,
+  withinMs: Millis,
 ): Promise<LaunchedDaemon> {
   const child = spawn(command, [...args], {
     ...options,
@@ -106,10 +115,10 @@ async function untilReached(
     if (other === undefined) throw new MillraceError('state-unusable', await words());
     return other;
   };
-  const daemon = await polled(START_TIMEOUT_MS, reached, ended);
+  const daemon = await polled(withinMs, reached, ended);
   if (daemon !== undefined) return { daemon, child };
   child.kill();
-  throw new MillraceError('internal', `the daemon does not start: ${await words()}`);
+  throw new MillraceError('daemon-silent', await words());
 }
 
 /**
