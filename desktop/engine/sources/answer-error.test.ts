@@ -51,6 +51,29 @@ describe('the error of an answer', () => {
     expect(await told(answer(403, 'x'.repeat(100_000)), false)).toEqual(plain);
   });
 
+  test('is the one that an edge stated while this process was blocked', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
+    const piped = Promise.withResolvers<() => void>();
+    const ended = Promise.withResolvers<void>();
+    const blocked: HttpStream = {
+      ...answer(403, ''),
+      discard: ended.reject,
+      pipe(take) {
+        piped.resolve(() => {
+          take(Buffer.from(stated('link-expired')), () => {});
+          ended.resolve();
+        });
+        return ended.promise;
+      },
+    };
+    const error = told(blocked, true);
+    const read = await piped.promise;
+    // Timers come due before the bytes that arrived meanwhile are read.
+    jest.advanceTimersByTime(5000);
+    read();
+    expect((await error)[0]).toBe('link-expired');
+  });
+
   test('does not wait for words that never come to their end', async () => {
     jest.useFakeTimers();
     const ended = Promise.withResolvers<void>();

@@ -4,6 +4,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { statusError } from '@millrace/shared/http/answers/status-error';
 import { listField } from '@millrace/shared/http/fields/headers';
 import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
+import { Deadline } from '@millrace/shared/node/deadline';
 import type { HttpStream } from '@millrace/shared/node/http-client';
 import { pump } from './pump.ts';
 
@@ -44,7 +45,8 @@ async function statedText(response: HttpStream): Promise<string | undefined> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   // A server that sends it byte by byte would hold up the download.
-  const late = setTimeout(() => response.discard(), PROBLEM_MS);
+  const deadline = new Deadline(() => response.discard());
+  deadline.set(PROBLEM_MS);
   try {
     await pump(response, (piece) => {
       bytes += piece.length;
@@ -55,7 +57,7 @@ async function statedText(response: HttpStream): Promise<string | undefined> {
   } catch {
     return undefined;
   } finally {
-    clearTimeout(late);
+    deadline.clear();
   }
   return Buffer.concat(pieces).toString();
 }

@@ -10,6 +10,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { compareVersions, type SourceVersion } from '@millrace/shared/download/transfer/same-file';
 import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
 import { canPin } from '@millrace/shared/http/fields/validators';
+import { Deadline } from '@millrace/shared/node/deadline';
 import type { DownloadSource } from './download-source.ts';
 import type { Opened } from './source-answer.ts';
 
@@ -96,10 +97,11 @@ export async function readSample(
 ): Promise<Buffer> {
   const bytes = Buffer.alloc(rangeBytes(range));
   let isLate = false;
-  const timer = setTimeout(() => {
+  const deadline = new Deadline(() => {
     isLate = true;
     opened.discard();
-  }, mostMs);
+  });
+  deadline.set(mostMs);
   try {
     await opened.read((position, piece) => {
       bytes.set(piece, position - range.start);
@@ -109,7 +111,7 @@ export async function readSample(
     if (!isLate) throw error;
     throw new MillraceError('origin-timeout', `a sample took more than ${mostMs} ms`);
   } finally {
-    clearTimeout(timer);
+    deadline.clear();
   }
   return bytes;
 }

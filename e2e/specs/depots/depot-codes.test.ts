@@ -146,7 +146,7 @@ test('is complete although two depots die, before and while it is downloaded; no
     .map(({ edge }) => edge) as [EdgeProcess, EdgeProcess, EdgeProcess];
   const path = join(stage.folder, 'during.bin');
   const args = ['get', exnode, '-o', path, '--json'];
-  const run = new CliProcess([...args, '--limit', '512K'], env);
+  const run = new CliProcess([...args, '--limit', '256K'], env);
   let text = '';
   run.child.stdout?.on('data', (data) => {
     text += data;

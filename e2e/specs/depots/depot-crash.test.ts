@@ -178,7 +178,10 @@ test('standard input is stored as it comes, also by a depot that is killed meanw
   expect(await used()).toBe(content.length);
 
   const ended = begin('--name', 'ended');
-  (ended.child.stdin as NodeJS.WritableStream).write(content.subarray(0, 20 * MIB));
+  const rest = ended.child.stdin as NodeJS.WritableStream;
+  // Its end may come before it has read all of its input.
+  rest.on('error', () => {});
+  rest.write(content.subarray(0, 20 * MIB));
   await until(async () => (await used()) > content.length);
   ended.child.kill('SIGINT');
   await ended.result;
@@ -195,14 +198,14 @@ test('a pull whose depot is killed goes on where it stood when it is posted agai
   const parts = [0, half].map((start) => ({ from, start, bytes: half }));
   const wanted = { parts, sha256: sha256(content) };
   const options = ['--depot-dir', join(stage.folder, 'pulled'), '--allow-origin', origin.url('')];
-  await stage.setOwners('alice', 'rate=1MiB/s');
+  await stage.setOwners('alice', 'rate=256KiB/s');
   let edge = await stage.start(...options);
   const { write, manage, read } = await reserve(edge, content.length);
   const pullState = async () => (await askDepot('GET', manage)).body.pull;
   const { status, body } = await askDepot('POST', `${write}/pull`, {}, wanted);
   expect([status, body.pull.state]).toEqual([202, 'running']);
   // The questions end no pull.
-  await until(async () => Number((await stateOf(write))[0]) >= MIB);
+  await until(async () => Number((await stateOf(write))[0]) >= MIB / 4);
   expect(await pullState()).toMatchObject({ state: 'running' });
   expect((await edge.status()).admission.pulls?.use).toBe(1);
   await edge.stop('SIGKILL');
@@ -210,7 +213,7 @@ test('a pull whose depot is killed goes on where it stood when it is posted agai
   edge = await stage.restart(edge, ...options, '--public-url', edge.url);
   expect(await pullState()).toMatchObject({ state: 'failed', code: 'interrupted' });
   const [stored] = await stateOf(write);
-  expect(stored).toBeGreaterThanOrEqual(MIB);
+  expect(stored).toBeGreaterThanOrEqual(MIB / 4);
   const before = origin.sentBytes;
   expect((await askDepot('POST', `${write}/pull`, {}, wanted)).status).toBe(202);
   await becomes(async () => (await stateOf(write))[1], '?1');
@@ -238,8 +241,8 @@ test('a pull whose depot is killed goes on where it stood when it is posted agai
 
 test('an upload that is killed at any time, and whose depot is, continues with the same command', async () => {
   const dir = join(stage.folder, 'client');
-  // So that no upload gets to its end before it is killed.
-  await stage.setOwners('alice', 'rate=10MiB/s');
+  // At this rate an upload takes 25 s, so that none gets to its end before it is killed.
+  await stage.setOwners('alice', 'rate=2MiB/s');
   let edge = await stage.start('--depot-dir', dir);
   const content = contentOf('killed client', 50 * MIB);
   const file = join(stage.folder, 'client.bin');
@@ -250,7 +253,7 @@ test('an upload that is killed at any time, and whose depot is, continues with t
   const allocations = async () => (await readdir(join(dir, 'objects'))).length;
   const journals = async () =>
     (await readdir(join(state, 'uploads')).catch(() => [])).filter((name) => /json$/.test(name));
-  for (const sent of [0, 3 * MIB, 8 * MIB]) {
+  for (const sent of [0, MIB, 3 * MIB]) {
     const before = await receivedBytes(edge);
     const client = begin();
     await until(async () => (await journals()).length > 0);
@@ -263,6 +266,7 @@ test('an upload that is killed at any time, and whose depot is, continues with t
   const last = begin();
   await until(async () => (await receivedBytes(edge)) > before + MIB);
   await edge.stop('SIGKILL');
+  await stage.setOwners('alice');
   edge = await stage.restart(edge, '--depot-dir', dir);
   const { code, stdout } = await last.result;
   const lines = stdout.trim().split('\n');
@@ -271,21 +275,28 @@ test('an upload that is killed at any time, and whose depot is, continues with t
   expect(await allocations()).toBe(1);
   expect(sha256(Buffer.from(await (await fetch(done.link)).arrayBuffer()))).toBe(sha256(content));
   expect(await readdir(join(state, 'uploads'))).toEqual([]);
-}, 300_000);
+});
 
 test('a file that has changed is uploaded anew, and one that the depot has lost as well', async () => {
   const dir = join(stage.folder, 'changed');
-  await stage.setOwners('alice', 'rate=10MiB/s');
-  const edge = await stage.start('--depot-dir', dir);
+  let edge = await stage.start('--depot-dir', dir);
   const file = join(stage.folder, 'changed.bin');
   const args = ['upload', file, '--edge', edge.url, '--token-file', stage.tokenFile, '--json'];
   const env = { MILLRACE_STATE: join(stage.folder, 'state-2') };
+  /** Starts the depot anew, with words about its owner. */
+  const restart = async (...words: string[]) => {
+    await edge.stop();
+    await stage.setOwners('alice', ...words);
+    edge = await stage.restart(edge, '--depot-dir', dir);
+  };
   const kill = async () => {
-    const before = await receivedBytes(edge);
+    // At this rate an upload takes a minute.
+    await restart('rate=512KiB/s');
     const client = new CliProcess(args, env);
-    await until(async () => (await receivedBytes(edge)) > before + MIB);
+    await until(async () => (await receivedBytes(edge)) > MIB / 2);
     client.child.kill('SIGKILL');
     await client.result;
+    await restart();
   };
   const finish = async () => {
     const { stdout } = await new CliProcess(args, env).result;
@@ -308,7 +319,7 @@ test('a file that has changed is uploaded anew, and one that the depot has lost 
   const events = await finish();
   expect(events.map(({ event }) => event)).toContain('anew');
   expect(events.at(-1)).toMatchObject({ event: 'done', sha256: digest });
-}, 180_000);
+});
 
 async function receivedBytes(edge: EdgeProcess): Promise<number> {
   const metrics = await (await fetch(`${edge.url}/-/metrics`)).text();

@@ -63,16 +63,16 @@ describe('a file in several depots', () => {
     expect(extents.length).toBeGreaterThan(2);
     const path = stage.path('parts.bin');
     const args = ['get', exnode, '-o', path, '--json'];
-    // Too slow to get to the end before it is killed.
-    const first = stage.listening([...args, '--limit', '512K']);
+    // Another minute to the end, so that it is killed before that on any machine.
+    const first = stage.listening([...args, '--limit', '128K']);
     const stored = (bytes: number) =>
       until(() => {
         if (first.child.exitCode !== null) throw new Error(`it has ended: ${first.lines()}`);
         return first.events().some(({ storedBytes = 0 }) => storedBytes > bytes);
       });
-    await stored(random() * MIB);
+    await stored((random() * MIB) / 4);
     await own[Math.floor(random() * own.length)]?.stop('SIGKILL');
-    await stored(2 * MIB);
+    await stored(MIB / 2);
     first.child.kill('SIGKILL');
     await first.result;
     const { code, stdout } = await runCli(args, env);
@@ -80,7 +80,7 @@ describe('a file in several depots', () => {
     expect([code, await digestAt(path)]).toEqual([0, digest]);
     expect(events.find(({ event }) => event === 'start').resumedBytes).toBeGreaterThan(0);
     expect(events.at(-1).event).toBe('done');
-  }, 180_000);
+  });
 
   test('is right although one place sends wrong bytes, which is found out and left', async () => {
     const exnode = stage.path('one.exnode');
@@ -140,7 +140,7 @@ describe('a file in several depots', () => {
       digest,
     ]);
     expect(await readdir(join(env.MILLRACE_STATE, 'uploads'))).toEqual([]);
-  }, 60_000);
+  });
 
   test('goes to the other depots when one refuses, unless there are too few of them', async () => {
     const wrong = stage.path('wrong-token');

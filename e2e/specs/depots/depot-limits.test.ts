@@ -30,7 +30,7 @@ describe('limits', () => {
     );
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, i) =>
-        askDepot('POST', `${own.url}/-/depot`, owned(), { bytes: 30_000 + i, seconds: 60 }),
+        askDepot('POST', `${own.url}/-/depot`, owned(), { bytes: 30_000 + i, seconds: 3600 }),
       ),
     );
     const made = answers.filter(({ status }) => status === 201);
