@@ -27,9 +27,10 @@ export function shareLines(shares: readonly ShareView[]): string[] {
   });
 }
 
-function stateText({ state, sentBytes, totalBytes, invitation }: ShareView): string {
+function stateText({ state, sentBytes, totalBytes, invitation, copies }: ShareView): string {
   if (state === 'shared' && invitation === true) return 'invited';
   if (state !== 'sending' && state !== 'paused') return state;
   const percent = totalBytes === 0 ? 0 : Math.floor((100 * sentBytes) / totalBytes);
-  return `${state}, ${percent}%`;
+  const whole = copies === undefined ? '' : `, ${copies.stored} of ${copies.wanted} copies stored`;
+  return `${state}, ${percent}%${whole}`;
 }

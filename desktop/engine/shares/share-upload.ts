@@ -66,6 +66,7 @@ async function store(upload: ShareUpload, share: KeptShare, source: UploadSource
       sent: onSent,
       retried: (error) => list.change(id, { trouble: keptError(error) }),
       anew: () => onSent(0),
+      copied: (stored) => list.setProgress(id, { copies: stored }),
       left: (_edge, error) => list.change(id, { trouble: keptError(error) }),
     },
   });

@@ -10,6 +10,8 @@ import type { KeptShare } from '../store/share-store.ts';
 /** State of a file that ends with the daemon. */
 export interface ShareProgress {
   readonly sentBytes: number;
+  /** Copies of the whole file that are stored. */
+  readonly copies?: number | undefined;
   readonly changing?: 'extending' | 'revoking' | undefined;
 }
 
@@ -28,6 +30,7 @@ export function shareViewOf(share: KeptShare, progress: ShareProgress, now: Mill
     changing: progress.changing,
     sentBytes: isStored ? totalBytes : Math.min(totalBytes, progress.sentBytes),
     totalBytes,
+    ...(isThere || copies < 2 ? {} : { copies: { stored: progress.copies ?? 0, wanted: copies } }),
     places: share.places ?? depots.map((depot) => ({ depot, bytes: 0 })),
     trouble: trouble && problemOf(new MillraceError(trouble.code as ErrorCode, trouble.detail)),
   };

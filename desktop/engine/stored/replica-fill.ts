@@ -17,8 +17,8 @@ import {
   stateOfStored,
 } from '../upload/depot-client.ts';
 import { Retry } from '../upload/retry.ts';
+import { DepotFailure, type PullFailure, runPull } from '../upload/spread/pull-run.ts';
 import { MAX_PROVEN_BYTES } from './proven-bytes.ts';
-import { DepotFailure, type PullFailure, runPull } from './pull-run.ts';
 
 /** The bytes of a replica: what they are, and where they come from. */
 export interface FillContent {

@@ -11,6 +11,7 @@ import type { Findings } from '@millrace/shared/exnode/findings';
 import { blocksOf } from '../upload/depot-client.ts';
 import { fileLinks } from '../upload/file-links.ts';
 import { Retry } from '../upload/retry.ts';
+import { DepotFailure } from '../upload/spread/pull-run.ts';
 import {
   type DepotAccess,
   leavesDepot,
@@ -20,11 +21,11 @@ import {
 } from '../upload/spread-upload.ts';
 import { type AugmentObserver, augmentExnode } from './augment-exnode.ts';
 import { type FirstCopy, type FirstCopyOptions, storeFirst } from './first-copy.ts';
-import { DepotFailure } from './pull-run.ts';
 import { type KeptCopies, sha256Of, UrlProgress } from './url-progress.ts';
 
 /** Observer of an upload from a URL. */
-export interface UrlUploadObserver extends SpreadObserver, Pick<AugmentObserver, 'fed' | 'wrong'> {
+export interface UrlUploadObserver extends SpreadObserver, Pick<AugmentObserver, 'wrong'> {
+  fed(at: { readonly depot: string }, error: MillraceError): void;
   /** Called when a depot cannot fetch the file from its server, and another one is to do that. */
   unable(edge: string, error: MillraceError): void;
 }

@@ -1,5 +1,6 @@
 /**
  * Uploads a file to several depots, as copies or in parts, and makes the exNode that describes it.
+ * Each byte is sent once: depots pull further copies from those that have one.
  * Each part is an upload of its own, which continues after a failure as any other. All are
  * remembered until the exNode is written, so that the same command never sends again what is
  * stored.
@@ -18,7 +19,7 @@ import {
 } from '@millrace/shared/exnode/exnode';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
 import { type Head, NEUTRAL_NAME, NEUTRAL_TYPE } from '@millrace/shared/exnode/seal';
-import { type Placed, Placement } from '@millrace/shared/exnode/spread/placement';
+import { type Placed, Placement, type Way } from '@millrace/shared/exnode/spread/placement';
 import { goOnWith, planSpread } from '@millrace/shared/exnode/spread/spread';
 import { sleep } from '@millrace/shared/node/sleep';
 import { openSource } from '../archive/open-source.ts';
@@ -28,7 +29,10 @@ import { sealHead } from '../seal/sealed-head.ts';
 import { digestSource, type FileDigests } from './block-digests.ts';
 import { EncryptedFile } from './encrypted-file.ts';
 import { fileLinks } from './file-links.ts';
+import { CommonProgress } from './spread/common-progress.ts';
 import { EarlierParts } from './spread/earlier-parts.ts';
+import { pullExtent } from './spread/pull-extent.ts';
+import { DepotFailure } from './spread/pull-run.ts';
 import { storeText } from './store-text.ts';
 import { type Uploaded, type UploadObserver, type UploadOptions, upload } from './upload.ts';
 
@@ -43,6 +47,10 @@ export interface SpreadObserver extends UploadObserver {
   left(edge: string, error: MillraceError): void;
   /** Called when another depot has taken over an extent because this one is slow. */
   slow?(edge: string): void;
+  /** Called when a depot cannot pull a part from others that have it, and it is sent to it as well. */
+  fed?(at: { readonly depot: string }, error: MillraceError): void;
+  /** Called when there is one more copy of the whole file. @param of the copies that are wanted, from 2 */
+  copied?(copies: number, of: number): void;
 }
 
 /** Time after which a depot that has nothing to do looks for slow ones again. */
@@ -176,7 +184,10 @@ export function sealedMembers(key: Uint8Array, head: Head) {
   };
 }
 
-/** Uploads all extents: to each depot one after the other, to all depots at once. */
+/**
+ * Uploads all extents: to each depot one after the other, to all depots at once. Beside that, each pulls
+ * those that others have.
+ */
 async function storeAll(
   options: OwnOptions,
   placement: Placement,
@@ -184,11 +195,14 @@ async function storeAll(
   progress: CommonProgress,
   parts: EarlierParts,
 ): Promise<void> {
-  const { depots, observe, now, signal } = options;
+  const { depots, copies, observe, now, signal } = options;
   const underWay = new Map<Placed, AbortController>();
+  /** Depots that have pulled something. */
+  const pullers = new Set<number>();
   /** Releases of what slow depots have of extents: such a depot may get the extent again. */
   const left = new Map<string, Promise<void>>();
   const keyOf = ({ extent, depot }: Placed) => `${extent.start} ${depot}`;
+  let whole = 0;
   /** Ends the waits of depots that have nothing to do. */
   let wake = new AbortController();
   const wakeAll = () => {
@@ -197,8 +211,32 @@ async function storeAll(
   };
   /** Ends the upload to a slow depot: another one stores the extent. */
   const endSlow = (task: Placed | undefined) => task && underWay.get(task)?.abort(MOVED);
-  const store = async (task: Placed): Promise<void> => {
-    const { edge, token } = depots[task.depot] as DepotAccess;
+  const onStored = (task: Placed, uploaded: Uploaded) => {
+    found.set(task, uploaded);
+    endSlow(placement.onStored(task, now()));
+    const { wholeCopies } = placement;
+    if (copies > 1 && wholeCopies > whole) observe.copied?.(wholeCopies, copies);
+    whole = Math.max(whole, wholeCopies);
+  };
+  type Own = Omit<UploadOptions, 'part' | 'edge' | 'token'> & DepotAccess;
+  const pull = async (task: Placed, own: Own) => {
+    const { extent, depot } = task;
+    const from = placement.storesOf(extent).flatMap((one) => found.get(one) ?? []);
+    const { source, encrypted } = options;
+    const outcome = await pullExtent({ ...own, source, keyId: encrypted?.keyId, extent, from });
+    if ('copy' in outcome) {
+      pullers.add(depot);
+      onStored(task, outcome.copy);
+      return;
+    }
+    const { failure, pulledBytes, giveUp } = outcome;
+    if (failure.kind === 'wrong') await giveUp();
+    if (pulledBytes > 0) pullers.add(depot);
+    placement.onPullFailed(task, !pullers.has(depot), now());
+    if (placement.has(task)) observe.fed?.({ depot: own.edge }, failure.error);
+  };
+  const store = async (task: Placed, way: Way): Promise<void> => {
+    const access = depots[task.depot] as DepotAccess;
     const { start, end } = task.extent;
     const { observer, forget } = progress.add();
     const abort = new AbortController();
@@ -207,38 +245,47 @@ async function storeAll(
       ...observer,
       acknowledged: (stored) => endSlow(placement.onBytes(task, stored, now())),
     };
-    const own = { edge, token, part: { start, end }, observe: observed, keepsRecord: true };
     const both = AbortSignal.any([signal, abort.signal]);
+    const own = { ...options, ...access, observe: observed, signal: both };
     try {
       await left.get(keyOf(task));
-      found.set(task, await upload({ ...options, ...own, signal: both }));
-      endSlow(placement.onStored(task, now()));
-    } catch (error) {
+      if (way === 'pull') await pull(task, own);
+      else onStored(task, await upload({ ...own, part: { start, end }, keepsRecord: true }));
+    } catch (thrown) {
+      const error = thrown instanceof DepotFailure ? thrown.error : thrown;
       if (placement.has(task)) {
         // The end of all uploads is no fault of this depot.
-        if (signal.aborted || !leavesDepot(error) || !placement.onLost(task.depot)) throw error;
-        observe.left(edge, error);
+        const isDepots = thrown instanceof DepotFailure || leavesDepot(error);
+        if (signal.aborted || !isDepots || !placement.onLost(task.depot)) throw error;
+        observe.left(access.edge, error as MillraceError);
+        // Its other uploads end as well.
+        for (const one of underWay.keys()) if (one.depot === task.depot) endSlow(one);
       }
     } finally {
       underWay.delete(task);
     }
-    if (placement.has(task)) return;
+    const isWaiting = placement.has(task);
+    if (isWaiting && found.has(task)) return;
     forget();
-    if (placement.isLost(task.depot)) return;
-    observe.slow?.(edge);
+    if (isWaiting || placement.isLost(task.depot)) return;
+    observe.slow?.(access.edge);
     left.set(keyOf(task), parts.leave(task));
   };
-  const storeAt = async (depot: number) => {
+  const storeAt = async (depot: number, way: Way) => {
     while (!placement.isDone && !placement.isLost(depot)) {
-      const task = placement.next(depot, now());
-      if (task !== undefined) await store(task);
-      else await sleep(LOOK_MS, AbortSignal.any([signal, wake.signal])).catch(() => {});
+      const task = placement.next(depot, way, now());
+      if (task !== undefined) {
+        await store(task, way);
+        // Others may pull what it has, or are sent what it cannot pull.
+        wakeAll();
+      } else await sleep(LOOK_MS, AbortSignal.any([signal, wake.signal])).catch(() => {});
       signal.throwIfAborted();
     }
     // All is stored, or what a lost depot was to store waits for the others.
     wakeAll();
   };
-  await Promise.all(depots.map((_, depot) => storeAt(depot)));
+  const ways: readonly Way[] = copies > 1 ? ['send', 'pull'] : ['send'];
+  await Promise.all(depots.flatMap((_, depot) => ways.map((way) => storeAt(depot, way))));
   await Promise.all(left.values());
 }
 
@@ -292,43 +339,5 @@ function checkWholes(found: ReadonlyMap<Placed, Uploaded>, { bytes, sha256 }: Fi
     if (rangeBytes(extent) === bytes && uploaded.sha256 !== sha256) {
       throw new MillraceError('file-has-changed');
     }
-  }
-}
-
-/** Adds up the progress of several uploads. */
-class CommonProgress {
-  readonly #observe: SpreadObserver;
-  readonly #bytes: number;
-  readonly #ends: number[] = [];
-  #hasBegun = false;
-
-  constructor(observe: SpreadObserver, bytes: number) {
-    this.#observe = observe;
-    this.#bytes = bytes;
-  }
-
-  /** Adds an upload. @returns its observer, and a function that takes its bytes off again */
-  add(): { readonly observer: UploadObserver; readonly forget: () => void } {
-    const index = this.#ends.push(0) - 1;
-    const at = (end: number) => {
-      this.#ends[index] = end;
-      // An extent may be on its way to a slow depot and to the one that takes it over.
-      return Math.min(
-        this.#bytes,
-        this.#ends.reduce((sum, one) => sum + one, 0),
-      );
-    };
-    const observer: UploadObserver = {
-      begun: (_bytes, stored) => {
-        const end = at(stored);
-        if (!this.#hasBegun) this.#observe.begun(this.#bytes, end);
-        else this.#observe.sent(end);
-        this.#hasBegun = true;
-      },
-      sent: (end) => this.#observe.sent(at(end)),
-      retried: (error, pauseMs) => this.#observe.retried(error, pauseMs),
-      anew: () => this.#observe.anew(),
-    };
-    return { observer, forget: () => this.#observe.sent(at(0)) };
   }
 }

@@ -1,7 +1,6 @@
 /** Shows the progress and the result of an upload. */
 
 import type { MillraceError } from '@millrace/shared/base/errors';
-import type { Fill } from '@millrace/shared/exnode/augment';
 import type { ExnodeReplica } from '@millrace/shared/exnode/exnode';
 import type { UploadSource } from '../../../engine/archive/upload-source.ts';
 import type { FindObserver } from '../../../engine/depots/find-depots.ts';
@@ -89,7 +88,15 @@ export class UploadView implements UrlUploadObserver, StripeObserver, FindObserv
     this.#progress.tell(event, `${edge}: ${message}; another depot fetches it`);
   }
 
-  fed({ depot }: Fill, { code, message }: MillraceError): void {
+  copied(copies: number, of: number): void {
+    const rest = copies < of ? '; the depots copy the rest among themselves' : '';
+    this.#progress.tell(
+      { event: 'copy-stored', copies, of },
+      `${copies} of ${counted(of, 'copy', 'copies')} stored${rest}`,
+    );
+  }
+
+  fed({ depot }: { readonly depot: string }, { code, message }: MillraceError): void {
     const event = { event: 'fed', edge: depot, code, message };
     this.#progress.tell(event, `${depot}: ${message}; the bytes go through this computer`);
   }

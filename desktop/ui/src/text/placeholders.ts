@@ -246,6 +246,7 @@ export interface Placeholders {
   readonly 'share.until': 'when';
   readonly 'share.places.one': 'n';
   readonly 'share.places.other': 'n';
+  readonly 'share.copies': 'n' | 'of';
   readonly 'share.state.revoking': 'n';
   readonly 'share.state.revoke-failed': 'when';
   readonly 'extend.title': 'name';

@@ -37,6 +37,13 @@ export const shareView = named('ShareView', 'A file that the user has sent.', {
     .describe('Depots are being asked for that.'),
   sentBytes: count.describe('Over all copies.'),
   totalBytes: count.describe('Over all copies.'),
+  copies: z
+    .strictObject({
+      stored: count.describe('Copies of the whole file that are stored.'),
+      wanted: count,
+    })
+    .optional()
+    .describe('Of a file that is being sent, if there are to be several copies.'),
   seconds: count.describe('Time to store the file that was asked for.'),
   createdAt: time,
   link: z.string().optional().describe('The link to give away.'),

@@ -2,17 +2,18 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { rangeBytes } from '../../base/byte-range.ts';
 import { seededRandom } from '../../base/clock.ts';
-import { type Placed, Placement } from './placement.ts';
+import { type Placed, Placement, type Way } from './placement.ts';
 import { planSpread } from './spread.ts';
 
 const MiB = 2 ** 20;
+const WAYS: readonly Way[] = ['send', 'pull'];
 
 describe('Placement', () => {
   test('moves the extents of a depot that refuses to those that store the least', () => {
     const placement = new Placement(planSpread(4 * MiB, 4, 1), 4);
-    const first = placement.next(0, 0) as Placed;
+    const first = placement.next(0, 'send', 0) as Placed;
     expect(placement.onLost(1)).toBe(true);
-    expect(placement.next(1, 0)).toBeUndefined();
+    expect(placement.next(1, 'send', 0)).toBeUndefined();
     placement.onStored(first, 0);
     const counts = [0, 1, 2, 3].map(
       (depot) => placement.tasks.filter((task) => task.depot === depot).length,
@@ -37,23 +38,30 @@ describe('Placement', () => {
         const random = seededRandom(seed);
         const plan = planSpread(size, depots, copies);
         const placement = new Placement(plan, depots);
-        const underWay = new Map<number, Placed>();
+        const underWay = new Map<string, Placed>();
         let now = 0;
         while (!placement.isDone) {
           now += random() * 3000;
           const depot = Math.floor(random() * depots);
-          const task = underWay.get(depot);
-          underWay.delete(depot);
+          const way = WAYS[Math.floor(random() * 2)] as Way;
+          const lane = `${depot} ${way}`;
+          const task = underWay.get(lane);
+          underWay.delete(lane);
           if (task === undefined) {
-            const next = placement.next(depot, now);
-            if (next !== undefined) underWay.set(depot, next);
+            const next = placement.next(depot, way, now);
+            if (next === undefined) continue;
+            if (way === 'pull') expect(placement.storesOf(next.extent)).not.toEqual([]);
+            underWay.set(lane, next);
           } else if (random() < 0.1) {
             if (!placement.onLost(depot)) return;
+          } else if (way === 'pull' && random() < 0.3) {
+            placement.onPullFailed(task, random() < 0.3, now);
           } else if (random() < 0.4) {
-            underWay.set(depot, task);
+            underWay.set(lane, task);
             placement.onBytes(task, Math.floor(random() * rangeBytes(task.extent)), now);
           } else placement.onStored(task, now);
         }
+        expect(placement.wholeCopies).toBe(plan.length === 0 ? 0 : copies);
         for (const extent of plan) {
           const its = placement.tasks.filter((task) => task.extent === extent);
           expect(new Set(its.map(({ depot }) => depot)).size).toBe(copies);
@@ -65,7 +73,7 @@ describe('Placement', () => {
   });
 });
 
-/** Uploads to simulated depots. @returns milliseconds, bytes by depot, and bytes sent in vain */
+/** Uploads to simulated depots. @returns milliseconds, bytes by depot, bytes sent in vain, and others sent */
 function simulate(options: {
   readonly size: number;
   readonly copies: number;
@@ -74,27 +82,30 @@ function simulate(options: {
 }) {
   const { size, copies, rates } = options;
   const placement = new Placement(planSpread(size, rates.length, copies), rates.length);
-  const underWay = new Map<number, { task: Placed; stored: number }>();
-  let inVain = 0;
-  let now = 0;
+  const lanes = rates.flatMap((rate, depot) => WAYS.map((way) => ({ depot, way, rate })));
+  const underWay = new Map<object, { task: Placed; stored: number }>();
+  let [inVain, sent, now] = [0, 0, 0];
   for (; !placement.isDone && now < 10_000_000; now += STEP_MS) {
-    for (const [depot, rate] of rates.entries()) {
-      let one = underWay.get(depot);
-      const task = one === undefined ? placement.next(depot, now) : undefined;
-      if (task !== undefined) one = { task, stored: 0 };
-      if (one === undefined) continue;
-      underWay.set(depot, one);
-      one.stored += rate(now) * STEP_MS;
+    for (const lane of lanes) {
+      const one = underWay.get(lane);
+      if (one === undefined) {
+        const task = placement.next(lane.depot, lane.way, now);
+        if (task !== undefined) underWay.set(lane, { task, stored: 0 });
+        continue;
+      }
+      one.stored += lane.rate(now - STEP_MS) * STEP_MS;
       const isStored = one.stored >= rangeBytes(one.task.extent);
       const ended = isStored
-        ? placement.onStored(one.task, now + STEP_MS)
-        : placement.onBytes(one.task, Math.floor(one.stored), now + STEP_MS);
-      if (isStored) underWay.delete(depot);
-      if (ended !== undefined) {
-        expect(placement.has(ended)).toBe(false);
-        inVain += underWay.get(ended.depot)?.stored ?? 0;
-        underWay.delete(ended.depot);
-      }
+        ? placement.onStored(one.task, now)
+        : placement.onBytes(one.task, Math.floor(one.stored), now);
+      if (isStored) underWay.delete(lane);
+      if (isStored && lane.way === 'send') sent += rangeBytes(one.task.extent);
+      if (ended === undefined) continue;
+      expect(placement.has(ended)).toBe(false);
+      const itsLane = lanes.find((its) => underWay.get(its)?.task === ended);
+      if (itsLane === undefined) continue;
+      inVain += underWay.get(itsLane)?.stored ?? 0;
+      underWay.delete(itsLane);
     }
   }
   const stored = rates.map((_, depot) =>
@@ -107,7 +118,7 @@ function simulate(options: {
     expect(new Set(its.map(({ depot }) => depot)).size).toBe(copies);
   }
   expect(stored.reduce((sum, bytes) => sum + bytes, 0)).toBe(size * copies);
-  return { ms: now, stored, inVain };
+  return { ms: now, stored, inVain, sent };
 }
 
 const STEP_MS = 500;
@@ -170,18 +181,49 @@ describe('speed', () => {
 
   test('nothing is sent twice while depots keep about the same speed', () => {
     const rates = [10, 12, 14, 15].map((speed) => () => speed * MIB_S);
-    for (const copies of [1, 2, 3]) {
-      expect(simulate({ size: 4096 * MiB, copies, rates }).inVain).toBe(0);
+    for (const copies of [1, 2, 3, 4]) {
+      const size = 4096 * MiB;
+      expect(simulate({ size, copies, rates })).toMatchObject({ inVain: 0, sent: size });
+    }
+  });
+
+  test('a copy of what a slow depot is being sent is sent as well to one that is known to be fast', () => {
+    const plan = [MiB, 2 * MiB].map((end) => ({ start: end - MiB, end, depots: [0, 1] }));
+    const placement = new Placement(plan, 2);
+    const [first, second] = [placement.next(0, 'send', 0), placement.next(1, 'send', 0)];
+    expect([first?.extent, second?.extent]).toEqual(plan);
+    placement.onBytes(first as Placed, 1000, 1000);
+    expect(placement.next(1, 'pull', 1000)).toBeUndefined();
+    placement.onStored(second as Placed, 1000);
+    expect(placement.next(1, 'send', 1000)).toEqual({ extent: plan[0], depot: 1 });
+    // The slow one pulls what the fast one has.
+    expect(placement.next(0, 'pull', 1000)).toEqual({ extent: plan[1], depot: 0 });
+  });
+
+  test('a depot whose pull has failed is sent the extent, and pulls others unless it cannot', () => {
+    for (const isDepot of [false, true]) {
+      const plan = [MiB, 2 * MiB].map((end) => ({ start: end - MiB, end, depots: [0, 1] }));
+      const placement = new Placement(plan, 2);
+      for (const _ of plan) placement.onStored(placement.next(0, 'send', 0) as Placed, 1);
+      const pulled = placement.next(1, 'pull', 1) as Placed;
+      expect(placement.next(1, 'send', 1)).toBeUndefined();
+      placement.onPullFailed(pulled, isDepot, 2);
+      expect(placement.next(1, 'pull', 2)?.extent).toBe(isDepot ? undefined : plan[1]);
+      expect(placement.next(1, 'send', 2)).toBe(pulled);
+      expect(placement.wholeCopies).toBe(1);
     }
   });
 
   test('a slow upload goes on while the one in its place brings nothing', () => {
     const placement = new Placement(planSpread(8 * MiB, 2, 1), 2);
-    const [own, slow] = [placement.next(0, 0) as Placed, placement.next(1, 0) as Placed];
+    const [own, slow] = [
+      placement.next(0, 'send', 0) as Placed,
+      placement.next(1, 'send', 0) as Placed,
+    ];
     expect(placement.onStored(own, 1000)).toBeUndefined();
-    expect(placement.next(0, 1500)).toBeUndefined();
+    expect(placement.next(0, 'send', 1500)).toBeUndefined();
     // Nothing has come within three seconds.
-    const again = placement.next(0, 4000) as Placed;
+    const again = placement.next(0, 'send', 4000) as Placed;
     expect([again.extent, again.depot]).toEqual([slow.extent, 0]);
     expect(placement.has(slow)).toBe(true);
     // The line was broken: the older one goes on first.

@@ -1,7 +1,8 @@
 /**
  * Places the extents of a file on depots while they are uploaded. A depot that is done with its own takes
  * over extents of slower ones, so that fast depots store more (LOCI 3.2.1 reversed). Extents of a depot
- * that refuses them, or fails for good, go to depots that store the least and do not have them.
+ * that refuses them, or fails for good, go to depots that store the least and do not have them. The first
+ * copy of an extent is sent; depots pull the others from it, beside what is sent to them.
  */
 
 import { rangeBytes } from '../../base/byte-range.ts';
@@ -19,24 +20,37 @@ export interface Placed {
   readonly depot: number;
 }
 
+/** How an extent comes to a depot: from this computer, or from a depot that has it. */
+export type Way = 'send' | 'pull';
+
 interface Progress {
+  way: Way | undefined;
   state: 'waiting' | 'under way' | 'stored';
   /** Bytes that the depot has acknowledged. */
   stored: number;
+  /** True if a pull has failed. */
+  mustBeSent: boolean;
   /** Upload of the extent to another depot, of which only one goes on; undefined: there is none. */
   rival: Placed | undefined;
 }
 
 export class Placement {
   readonly #tasks = new Map<Placed, Progress>();
+  readonly #ofExtent = new Map<PlannedExtent, Set<Placed>>();
   readonly #lost = new Set<number>();
-  readonly #paces: readonly UploadPace[];
+  /** Depots that cannot pull. */
+  readonly #unable = new Set<number>();
+  readonly #depots: number;
+  /** Paces of the depots. */
+  readonly #paces: Readonly<Record<Way, readonly UploadPace[]>>;
   /** How often extents have been taken over. */
   readonly #moves = new Map<PlannedExtent, number>();
 
   /** @param depots number of depots */
   constructor(plan: readonly PlannedExtent[], depots: number) {
-    this.#paces = Array.from({ length: depots }, () => new UploadPace());
+    const paces = () => Array.from({ length: depots }, () => new UploadPace());
+    this.#depots = depots;
+    this.#paces = { send: paces(), pull: paces() };
     for (const extent of plan) {
       for (const depot of extent.depots) this.#add({ extent, depot });
     }
@@ -52,6 +66,13 @@ export class Placement {
     return [...this.#tasks.keys()];
   }
 
+  /** Copies of the whole file that are stored; 0 of an empty file. */
+  get wholeCopies(): number {
+    const extents = [...this.#ofExtent.keys()];
+    const counts = extents.map((extent) => this.storesOf(extent).length);
+    return counts.reduce((least, one) => Math.min(least, one), counts[0] ?? 0);
+  }
+
   /** Returns true if a depot has failed. */
   isLost(depot: number): boolean {
     return this.#lost.has(depot);
@@ -62,17 +83,45 @@ export class Placement {
    * be done later, or one under way that a slow depot would take twice as long for. That goes on until
    * the new one brings something: perhaps nothing gets through to any depot.
    *
+   * @param way of the upload: a depot may be sent one extent, and pull another one
    * @returns undefined: nothing is to be done now
    */
-  next(depot: number, now: Millis): Placed | undefined {
-    if (this.#lost.has(depot)) return undefined;
-    const waiting = this.#of(depot, 'waiting')[0] ?? this.#takeWaiting(depot, now);
-    if (waiting !== undefined) return this.#begin(waiting, now);
-    const slow = this.#slowest(depot, now);
+  next(depot: number, way: Way, now: Millis): Placed | undefined {
+    if (this.#lost.has(depot) || (way === 'pull' && this.#unable.has(depot))) return undefined;
+    const own = this.#waitingAt(depot).find((task) => this.#isReady(task, way, now));
+    const waiting = own ?? this.#takeWaiting(depot, way, now);
+    if (waiting !== undefined) return this.#begin(waiting, way, now);
+    const slow = this.#slowest(depot, way, now);
     if (slow === undefined) return undefined;
     const task = this.#add({ extent: slow.extent, depot }, slow);
     (this.#tasks.get(slow) as Progress).rival = task;
-    return this.#begin(task, now);
+    return this.#begin(task, way, now);
+  }
+
+  /** Lists the depots that have stored an extent. */
+  storesOf(extent: PlannedExtent): readonly Placed[] {
+    return [...(this.#ofExtent.get(extent) ?? [])].filter(
+      (task) => this.#tasks.get(task)?.state === 'stored',
+    );
+  }
+
+  /**
+   * Notes that a depot cannot pull an extent: it is sent to it, unless another depot has taken it over.
+   *
+   * @param isDepot true if the depot is not to pull any more
+   */
+  onPullFailed(task: Placed, isDepot: boolean, now: Millis): void {
+    if (isDepot) this.#unable.add(task.depot);
+    const progress = this.#tasks.get(task);
+    if (progress === undefined) return;
+    this.#paces.pull[task.depot]?.end(now);
+    const other = progress.rival && this.#tasks.get(progress.rival);
+    if (other === undefined) {
+      Object.assign(progress, { way: undefined, state: 'waiting', stored: 0, mustBeSent: true });
+      return;
+    }
+    other.rival = undefined;
+    this.#remove(task);
   }
 
   /**
@@ -83,7 +132,7 @@ export class Placement {
   onBytes(task: Placed, stored: number, now: Millis): Placed | undefined {
     const progress = this.#tasks.get(task);
     if (progress === undefined || stored <= progress.stored) return undefined;
-    this.#paces[task.depot]?.onBytes(stored - progress.stored, now);
+    this.#paceOf(task)?.onBytes(stored - progress.stored, now);
     progress.stored = stored;
     const { rival } = progress;
     const isNewer = rival !== undefined && this.tasks.indexOf(rival) < this.tasks.indexOf(task);
@@ -96,7 +145,7 @@ export class Placement {
     if (progress === undefined) return undefined;
     const ended = this.onBytes(task, rangeBytes(task.extent), now);
     progress.state = 'stored';
-    this.#paces[task.depot]?.end(now);
+    this.#paceOf(task)?.end(now);
     return ended ?? this.#endRival(task, now);
   }
 
@@ -114,7 +163,7 @@ export class Placement {
     this.#lost.add(depot);
     for (const [task, { state, rival }] of [...this.#tasks]) {
       if (task.depot !== depot || state === 'stored') continue;
-      this.#tasks.delete(task);
+      this.#remove(task);
       const other = rival && this.#tasks.get(rival);
       if (other !== undefined) {
         other.rival = undefined;
@@ -128,14 +177,54 @@ export class Placement {
   }
 
   #add(task: Placed, rival?: Placed): Placed {
-    this.#tasks.set(task, { state: 'waiting', stored: 0, rival });
+    const mustBeSent = false;
+    this.#tasks.set(task, { way: undefined, state: 'waiting', stored: 0, mustBeSent, rival });
+    const others = this.#ofExtent.get(task.extent) ?? new Set();
+    this.#ofExtent.set(task.extent, others.add(task));
     return task;
   }
 
-  #begin(task: Placed, now: Millis): Placed {
-    (this.#tasks.get(task) as Progress).state = 'under way';
-    this.#paces[task.depot]?.begin(now);
+  #remove(task: Placed): void {
+    this.#tasks.delete(task);
+    this.#ofExtent.get(task.extent)?.delete(task);
+  }
+
+  #begin(task: Placed, way: Way, now: Millis): Placed {
+    const progress = this.#tasks.get(task) as Progress;
+    progress.way = way;
+    progress.state = 'under way';
+    this.#paces[way][task.depot]?.begin(now);
     return task;
+  }
+
+  #paceOf(task: Placed): UploadPace | undefined {
+    return this.#paces[this.#tasks.get(task)?.way ?? 'send'][task.depot];
+  }
+
+  /**
+   * Returns true for a waiting upload that can begin in a way. An extent that a depot has is pulled. Of
+   * one that is being sent, the second copy waits, unless that takes a slow depot far longer than this
+   * one is known to need.
+   */
+  #isReady(task: Placed, way: Way, now: Millis): boolean {
+    const { extent, depot } = task;
+    const progress = this.#tasks.get(task) as Progress;
+    const mustBeSent = progress.mustBeSent || this.#unable.has(depot);
+    if (!mustBeSent && this.storesOf(extent).length > 0) return way === 'pull';
+    if (way === 'pull') return false;
+    const others = [...(this.#ofExtent.get(extent) ?? [])].filter((one) => one !== task);
+    const rate = this.#paces.send[depot]?.rate(now);
+    return (
+      mustBeSent ||
+      others.every((one) => {
+        const { state, stored } = this.#tasks.get(one) as Progress;
+        if (state !== 'under way') return true;
+        const theirs = this.#paces.send[one.depot]?.rate(now);
+        if (theirs === undefined || rate === undefined) return false;
+        const bytes = rangeBytes(extent);
+        return (bytes - stored) / theirs > (SLOW * bytes) / rate;
+      })
+    );
   }
 
   /** Ends the other upload of an extent. */
@@ -144,21 +233,21 @@ export class Placement {
     const { rival } = progress;
     if (rival === undefined) return undefined;
     progress.rival = undefined;
-    this.#tasks.delete(rival);
-    this.#paces[rival.depot]?.end(now);
+    this.#paceOf(rival)?.end(now);
+    this.#remove(rival);
     this.#moves.set(rival.extent, (this.#moves.get(rival.extent) ?? 0) + 1);
     return rival;
   }
 
-  #of(depot: number, state: Progress['state']): Placed[] {
+  #waitingAt(depot: number): Placed[] {
     return this.tasks.filter(
-      (task) => task.depot === depot && this.#tasks.get(task)?.state === state,
+      (task) => task.depot === depot && this.#tasks.get(task)?.state === 'waiting',
     );
   }
 
   /** Returns true for an extent that a depot does not have. */
   #canTake(depot: number, { extent }: Placed): boolean {
-    return !this.tasks.some((task) => task.extent === extent && task.depot === depot);
+    return ![...(this.#ofExtent.get(extent) ?? [])].some((task) => task.depot === depot);
   }
 
   /**
@@ -170,29 +259,32 @@ export class Placement {
   }
 
   /** Takes the last extent that waits at the depot that would be done last. */
-  #takeWaiting(depot: number, now: Millis): Placed | undefined {
-    const own = this.#rateOfFree(depot, now);
+  #takeWaiting(depot: number, way: Way, now: Millis): Placed | undefined {
+    const own = this.#rateOfFree(depot, way, now);
     let best: { readonly task: Placed; readonly ms: Millis } | undefined;
-    for (const [other, pace] of this.#paces.entries()) {
+    for (const [other, pace] of this.#paces[way].entries()) {
       const rate = pace.rate(now);
-      const task = this.#of(other, 'waiting').findLast((one) => this.#canTake(depot, one));
+      const waiting = this.#waitingAt(other).filter((one) => this.#isReady(one, way, now));
+      const task = waiting.findLast((one) => this.#canTake(depot, one));
       if (rate === undefined || task === undefined) continue;
-      const ms = this.#bytesLeft(other) / rate;
+      const ms = this.#bytesLeft(other, way, waiting) / rate;
       const ownMs = (this.#reluctance(task) * rangeBytes(task.extent)) / own;
       if (ms > ownMs && ms > (best?.ms ?? 0)) best = { task, ms };
     }
     if (best === undefined) return undefined;
-    this.#tasks.delete(best.task);
+    this.#remove(best.task);
     return this.#add({ extent: best.task.extent, depot });
   }
 
   /** Finds the upload under way that would end last, if this depot needs less than half of that time. */
-  #slowest(depot: number, now: Millis): Placed | undefined {
-    const own = this.#rateOfFree(depot, now);
+  #slowest(depot: number, way: Way, now: Millis): Placed | undefined {
+    const own = this.#rateOfFree(depot, way, now);
     let best: { readonly task: Placed; readonly ms: Millis } | undefined;
-    for (const [task, { state, stored, rival }] of this.#tasks) {
-      const rate = this.#paces[task.depot]?.rate(now);
-      if (state !== 'under way' || rival !== undefined || rate === undefined) continue;
+    for (const [task, { way: its, state, stored, rival }] of this.#tasks) {
+      if (state !== 'under way' || its === undefined || rival !== undefined) continue;
+      const rate = this.#paces[its][task.depot]?.rate(now);
+      const isPulled = this.storesOf(task.extent).length > 0 && !this.#unable.has(depot);
+      if (rate === undefined || isPulled !== (way === 'pull')) continue;
       if (!this.#canTake(depot, task)) continue;
       const bytes = rangeBytes(task.extent);
       const ms = (bytes - stored) / rate;
@@ -203,17 +295,21 @@ export class Placement {
   }
 
   /** Forecasts the rate of a free depot. One that has had nothing counts as fast as the fastest. */
-  #rateOfFree(depot: number, now: Millis): number {
-    const own = this.#paces[depot]?.rate(now);
+  #rateOfFree(depot: number, way: Way, now: Millis): number {
+    const paces = this.#paces[way];
+    const own = paces[depot]?.rate(now);
     if (own !== undefined) return own;
-    const fastest = Math.max(0, ...this.#paces.map((pace) => pace.rate(now) ?? 0));
+    const fastest = Math.max(0, ...paces.map((pace) => pace.rate(now) ?? 0));
     return fastest > 0 ? fastest : Infinity;
   }
 
-  #bytesLeft(depot: number): number {
-    let bytes = 0;
-    for (const [task, { state, stored }] of this.#tasks) {
-      if (task.depot === depot && state !== 'stored') bytes += rangeBytes(task.extent) - stored;
+  /** Returns the bytes that are left of what is under way in a way, and of what waits for it. */
+  #bytesLeft(depot: number, way: Way, waiting: readonly Placed[]): number {
+    let bytes = waiting.reduce((sum, { extent }) => sum + rangeBytes(extent), 0);
+    for (const [task, { way: its, state, stored }] of this.#tasks) {
+      if (task.depot === depot && state === 'under way' && its === way) {
+        bytes += rangeBytes(task.extent) - stored;
+      }
     }
     return bytes;
   }
@@ -221,7 +317,7 @@ export class Placement {
   /** Chooses the depot with the fewest bytes, of those that do not have an extent. */
   #other({ extent }: Placed): number | undefined {
     const bytes = new Map<number, number>();
-    for (const depot of this.#paces.keys()) {
+    for (let depot = 0; depot < this.#depots; depot++) {
       if (!this.#lost.has(depot)) bytes.set(depot, 0);
     }
     for (const task of this.#tasks.keys()) {

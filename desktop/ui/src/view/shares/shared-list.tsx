@@ -78,7 +78,7 @@ function NothingSent() {
 function Share({ share }: { share: ShareView }) {
   const text = useText();
   const now = useNow(share.state === 'revoking' ? 1000 : 30_000);
-  const { state, places, expires, trouble } = share;
+  const { state, places, expires, trouble, copies } = share;
   const name = shareName(text, share);
   const { word, tone } = stateOf(text, share, now);
   const isMoving = state === 'sending' || state === 'waiting' || state === 'paused';
@@ -106,6 +106,14 @@ function Share({ share }: { share: ShareView }) {
           <span className="row-progress">
             <span className="percent figures">{percent(text, sentPart(share))}</span>
             <Bar share={sentPart(share)} tone={tone} isRunning={state === 'sending'} />
+          </span>
+        )}
+        {isMoving && copies !== undefined && copies.stored > 0 && (
+          <span className="note">
+            {text.t('share.copies', {
+              n: text.number(copies.stored),
+              of: text.number(copies.wanted),
+            })}
           </span>
         )}
         {isThere && (

@@ -3,7 +3,7 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { isErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import { sleep } from '@millrace/shared/node/sleep';
-import type { StoredState } from '../upload/depot-client.ts';
+import type { StoredState } from '../depot-client.ts';
 
 /** Pauses between questions for the state of a pull: the first, which grows, and the longest. */
 const FIRST_POLL_MS: Millis = 100;
