@@ -27,9 +27,11 @@ import { type DaemonLink, folderFor, openDaemon, openOrStart } from '../console/
 import { downloadUrl, refuseOneFileOptions, requestOf } from '../options/asked-request.ts';
 import { readDescription } from '../options/fetch-description.ts';
 import {
+  addFollowOption,
   addQueueOptions,
   addRequestOptions,
   addResolverOptions,
+  type FollowOption,
   type QueueOptions,
   type RequestOptions,
   type ResolverOptions,
@@ -52,6 +54,7 @@ interface AddOptions
   extends RequestOptions,
     QueueOptions,
     ResolverOptions,
+    FollowOption,
     PageOptions,
     CommonOptions {
   readonly metalink?: readonly string[];
@@ -85,7 +88,8 @@ export function addCommand(context: CliContext): Command {
       ),
     'the category\u2019s folder, in the daemon\u2019s download folder',
   );
-  return addPageOptions(addResolverOptions(addQueueOptions(command)))
+  const usual = 'true; mem where the URL says what it is';
+  return addPageOptions(addFollowOption(addResolverOptions(addQueueOptions(command)), usual))
     .option(
       '--metalink <file or url>',
       'metalink whose files are added; may be repeated',
@@ -167,7 +171,7 @@ async function listOf(
   const [file, ...others] = [input ?? [], curl ?? []].flat();
   if (file === undefined) {
     if (!patterns || !urls.some(isPattern) || metalink !== undefined) return undefined;
-    if (urls.some((given) => kindOf(given, undefined) !== 'url')) return undefined;
+    if (urls.some((given) => kindOf(given, {}) !== 'url')) return undefined;
     return expanded(urls);
   }
   if (urls.length + others.length > 0 || metalink !== undefined) {
@@ -200,8 +204,8 @@ async function addList(
   list: readonly PageDownload[],
 ): Promise<number> {
   if (list.length > 1) refuseOneFileOptions(options);
-  const { priority, position, category, paused, then, resolver } = options;
-  const place = { priority, position, category, paused, after: then, resolver };
+  const { priority, position, category, paused, then, resolver, follow } = options;
+  const place = { priority, position, category, paused, after: then, resolver, follow };
   const gids: string[] = [];
   let renewed = 0;
   const failed: object[] = [];
@@ -255,7 +259,7 @@ async function addList(
 
 function itemsOf(urls: readonly string[], options: AddOptions): Item[] {
   const items: Item[] = [
-    ...urls.map((given) => ({ kind: kindOf(given, options.output), given })),
+    ...urls.map((given) => ({ kind: kindOf(given, options), given })),
     ...(options.metalink ?? []).map((given) => ({ kind: 'metalink', given }) as const),
   ];
   if (items.length === 0) throw new UsageError('there is nothing to add');
@@ -265,9 +269,13 @@ function itemsOf(urls: readonly string[], options: AddOptions): Item[] {
   return items;
 }
 
-/** Tells what an argument names, by the rule of `millrace get`. @param output name of `-o` */
-function kindOf(given: string, output: string | undefined): Item['kind'] {
-  if (isFollowed({ given, output })) return 'metalink';
+/** Tells what an argument names, by the rule of `millrace get`. The daemon follows descriptions that are kept. */
+function kindOf(
+  given: string,
+  { output, follow = 'mem' }: Pick<AddOptions, 'output' | 'follow'>,
+): Item['kind'] {
+  const isFile = follow !== 'mem' && /^https?:/i.test(given);
+  if (!isFile && isFollowed({ given, output })) return 'metalink';
   return looksLikeExnodeName(given) && !isExnodeLink(given) ? 'exnode' : 'url';
 }
 
@@ -287,7 +295,7 @@ export async function addPaused(
   file: string,
   context: CliContext,
 ): Promise<void> {
-  await addOne(daemon, { kind: kindOf(file, undefined), given: file }, PAUSED, context);
+  await addOne(daemon, { kind: kindOf(file, {}), given: file }, PAUSED, context);
 }
 
 /** Options of a download that nobody has said anything about, except that it waits. */
@@ -313,7 +321,7 @@ async function addOne(
 ): Promise<readonly string[]> {
   const { cwd, signal } = context;
   const from = folderFor(context);
-  const { priority, position, category, paused, then, resolver } = options;
+  const { priority, position, category, paused, then, resolver, follow } = options;
   const place = { priority, position, category, paused, after: then };
   if (item.kind === 'exnode') {
     // Imported here: most downloads have no exNode.
@@ -324,7 +332,7 @@ async function addOne(
   }
   if (item.kind === 'url') {
     const request = requestOf(addedUrl(item.given), options, from);
-    const added = await daemon.call('millrace.add', { ...request, ...place, resolver });
+    const added = await daemon.call('millrace.add', { ...request, ...place, resolver, follow });
     tellOfEarlier(added, report);
     return [added.gid];
   }

@@ -2,9 +2,11 @@
 
 import { basename, resolve } from 'node:path';
 import { asMillraceError, EXIT, type MillraceError } from '@millrace/shared/base/errors';
+import type { Follow as FollowChoice } from '@millrace/shared/download/after/follow';
 import {
   describesFiles,
   isFollowed,
+  isMagnetLink,
   looksLikeExnodeName,
 } from '@millrace/shared/download/request/document-name';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
@@ -22,14 +24,14 @@ import {
   requestOf,
   wholeRequest,
 } from '../options/asked-request.ts';
-import type { RequestOptions, ResolverOptions } from '../options/request-options.ts';
+import type { FollowOption, RequestOptions, ResolverOptions } from '../options/request-options.ts';
 import type { ResolvedRequest } from '../options/resolved-request.ts';
 import { UsageError } from '../text/option-values.ts';
 import { printable } from '../text/printable.ts';
 import { typedAs } from '../text/typed-as.ts';
 import { type TransferView, transferView } from '../view/transfer-view.ts';
 
-export interface GetOptions extends RequestOptions, ResolverOptions, CommonOptions {
+export interface GetOptions extends RequestOptions, ResolverOptions, FollowOption, CommonOptions {
   readonly quiet?: boolean;
   readonly unpack?: boolean;
   readonly house?: boolean;
@@ -46,6 +48,8 @@ interface Way {
   readonly report: Report;
   /** Resolver to ask; false: none; undefined: that whose patterns match. */
   readonly resolver: string | false | undefined;
+  /** Whether a link to a description is followed, and the description kept. */
+  readonly follow: FollowChoice;
   /** True to unpack it. */
   readonly unpacks: boolean;
   /** Edges on the local network; undefined: they are not used. */
@@ -84,9 +88,10 @@ export async function get(
     await KeyRing.open(asked.keys, undefined);
   }
   const view = await transferView(context, report, options.quiet === true);
-  const { resolver } = options;
+  const { resolver, follow = 'mem' } = options;
   const house = options.house === true ? await openHouse() : undefined;
-  const way: Way = { view, context, report, resolver, unpacks: options.unpack === true, house };
+  const unpacks = options.unpack === true;
+  const way: Way = { view, context, report, resolver, follow, unpacks, house };
   let status: number = EXIT.ok;
   try {
     for (const text of texts) {
@@ -123,6 +128,11 @@ function isWithoutScheme(text: string): boolean {
   return !(text.includes('://') || describesFiles(text) || looksLikeExnodeName(text));
 }
 
+/** Returns true for the address of a file, as people type it. */
+function isLink(text: string): boolean {
+  return !isMagnetLink(text) && (isWithoutScheme(text) || /^https?:/i.test(text));
+}
+
 /** Downloads one URL, all files of a metalink or torrent, or that of an exNode. @returns the first failure */
 async function getOne(
   text: string,
@@ -133,12 +143,14 @@ async function getOne(
   let failure: MillraceError | undefined;
   try {
     if (looksLikeExnodeName(text)) return await getDescribed(text, asked, way);
-    const follows = isFollowed({ given: text, output: asked.file });
+    // A description that is to be kept, too, is downloaded as a file first.
+    const isFile = way.follow !== 'mem' && isLink(text);
+    const follows = !isFile && isFollowed({ given: text, output: asked.file });
     for (const request of await requestsFor(text, follows, asked, context)) {
       const shown = withoutLogin(request.urls[0] as string);
       // A document describes files, not pages that have one.
       const resolved = follows ? undefined : await resolveLinks(request, way);
-      const follow = follows ? undefined : followOf(text, asked, way);
+      const follow = follows || way.follow === false ? undefined : followOf(text, asked, way);
       const error = await run(resolved?.request ?? request, shown, way, { resolved, follow });
       failure ??= error;
       if (context.signal.aborted) break;
@@ -208,22 +220,25 @@ type Follow = (
 function followOf(text: string, asked: AskedRequest, way: Way): Follow {
   const { context, report } = way;
   const { cwd, signal } = context;
+  const keeps = way.follow === true;
   return async ({ path, bytes, contentType }) => {
     const name = basename(path);
     const isKnown = asked.digests !== undefined;
-    const about = { given: '', output: asked.file, isKnown, name, type: contentType };
+    const output = keeps ? undefined : asked.file;
+    const about = { given: '', output, isKnown: isKnown && !keeps, name, type: contentType };
     if (!isFollowed(about)) return undefined;
     // Imported here: most downloads have no description and need no parser.
     const { followedDownloads } = await import('../options/described-downloads.ts');
     const file = { path, bytes, url: downloadUrl(text) };
-    const requests = await followedDownloads(file, wholeRequest(asked, cwd), signal);
+    const requests = await followedDownloads(file, wholeRequest(asked, cwd), keeps, signal);
     if (requests === undefined) {
       report.note(
         `${printable(name)} describes no files, as its server says, and is kept as it is.`,
       );
       return undefined;
     }
-    report.note(`${printable(name)} describes files, which are downloaded in its place.`);
+    const how = keeps ? 'downloaded as well' : 'downloaded in its place';
+    report.note(`${printable(name)} describes files, which are ${how}.`);
     let failure: MillraceError | undefined;
     for (const request of requests) {
       const error = await run(request, withoutLogin(request.urls[0] as string), way, {});

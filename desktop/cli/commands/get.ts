@@ -3,7 +3,11 @@
 import { Command } from 'commander';
 import { action, type CliContext } from '../console/context.ts';
 import { refuseOneFileOptions } from '../options/asked-request.ts';
-import { addRequestOptions, addResolverOptions } from '../options/request-options.ts';
+import {
+  addFollowOption,
+  addRequestOptions,
+  addResolverOptions,
+} from '../options/request-options.ts';
 import { UsageError, urlValue } from '../text/option-values.ts';
 import type { GetOptions } from './get-run.ts';
 
@@ -17,7 +21,7 @@ export function getCommand(context: CliContext): Command {
       ),
     'the current one',
   );
-  return addResolverOptions(command)
+  return addFollowOption(addResolverOptions(command), 'mem')
     .option('--unpack', 'unpack the file, a tar NAME.tar, into the folder NAME beside it')
     .option(
       '--older <file>',

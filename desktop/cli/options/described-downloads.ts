@@ -27,20 +27,25 @@ export async function describedDownloads(
 }
 
 /**
- * Reads a complete file as a description of others, and removes it unless it has replaced another.
+ * Reads a complete file as a description of others, and removes it unless it is to be kept or has replaced
+ * another.
  *
+ * @param keeps true to keep it: the user's name and digests are its own then, not those of its files
  * @returns undefined if it describes no files: it stays
  * @throws MillraceError as `describedDownloads`, also if no server is known that has the files
  */
 export async function followedDownloads(
   { path, bytes, url }: { readonly path: string; readonly bytes: number; readonly url: string },
   asked: DownloadRequest,
+  keeps: boolean,
   signal: AbortSignal,
 ): Promise<DownloadRequest[] | undefined> {
   if (bytes > DESCRIPTION.maxBytes) return undefined;
   try {
-    const requests = await downloadsIn(await readFile(path), url, asked, signal);
-    if (!asked.overwrite) await rm(path, { force: true });
+    const [first = url] = asked.urls;
+    const own = { ...asked, urls: [first], file: undefined, digests: [] };
+    const requests = await downloadsIn(await readFile(path), url, keeps ? own : asked, signal);
+    if (!keeps && !asked.overwrite) await rm(path, { force: true });
     return requests;
   } catch (error) {
     if (isMillraceError(error, 'bad-metalink')) return undefined;

@@ -2,6 +2,7 @@
 
 import type { Digest } from '@millrace/shared/base/digest';
 import { parseBytes, parseDuration, parseRate } from '@millrace/shared/base/unit-options';
+import type { Follow } from '@millrace/shared/download/after/follow';
 import {
   LOCI_LIMITS,
   REQUEST_DEFAULTS,
@@ -189,6 +190,26 @@ export function addResolverOptions(command: Command): Command {
   return command
     .option('--resolver <name>', 'let this resolver find the link to the file (see "resolvers")')
     .option('--no-resolver', 'take the URL as it is, also if a resolver is for it');
+}
+
+/** Whether torrents and metalinks are followed to the files that they describe. */
+export interface FollowOption {
+  readonly follow?: Follow;
+}
+
+/** Adds the option to a command. @param assumed what is done without it, in words */
+export function addFollowOption(command: Command, assumed: string): Command {
+  const option = new Option(
+    '--follow <how>',
+    `a torrent or metalink at a URL: true: download its files and keep it; mem: and do not keep it; false: keep it only (default: ${assumed})`,
+  ).choices(['true', 'false', 'mem']);
+  const { parseArg } = option;
+  return command.addOption(
+    option.argParser((text: string): Follow => {
+      const chosen = String(parseArg?.(text, undefined) ?? text);
+      return chosen === 'mem' ? 'mem' : chosen === 'true';
+    }),
+  );
 }
 
 /** Returns one option, for commands that have only some. */

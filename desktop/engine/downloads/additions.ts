@@ -52,10 +52,11 @@ export class Additions {
   /**
    * Puts all of the downloads into the queue, or none.
    *
+   * @param also makes changes that are stored together with them
    * @returns their gids
    * @throws MillraceError as `draft`; `queue-full`
    */
-  enqueue(asked: readonly NewDownload[]): string[] {
+  enqueue(asked: readonly NewDownload[], also?: () => void): string[] {
     const { records } = this.#options;
     records.checkRoom(asked.length);
     const drafts = asked.map((one) => this.draft(one));
@@ -64,6 +65,7 @@ export class Additions {
     try {
       records.store.atOnce(() => {
         for (const [i, record] of drafts.entries()) records.enqueue(record, asked[i]?.position);
+        also?.();
       });
     } catch (error) {
       for (const gid of gids) records.drop(gid);

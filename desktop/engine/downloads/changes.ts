@@ -62,7 +62,7 @@ export class Changes {
   change(gid: string, wanted: Change): void {
     const record = this.#records.get(gid);
     const given = check(changeSchema, wanted);
-    const { older, after, ...others } = given;
+    const { older, after, follow, ...others } = given;
     const { limit, login, priority, category, rename, maxTries, aria2, startAt, ...rest } = others;
     if (after) checkChoice(after, this.#settings.after);
     const shelves = { dir: this.#dir(), categories: this.#settings.categories };
@@ -86,6 +86,8 @@ export class Changes {
       maxTries: maxTries ?? record.options.maxTries,
       startAt: startAt === undefined ? record.options.startAt : (startAt ?? undefined),
       aria2: { ...record.options.aria2, ...aria2 },
+      follow: follow ?? record.options.follow,
+      known: record.options.known === true || rest.file !== undefined || undefined,
       after: after === undefined ? record.options.after : (after ?? undefined),
     };
     const name = rest.file ?? record.name;

@@ -3,6 +3,7 @@
 import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/base/digest';
 import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
 import { afterChoiceSchema } from '@millrace/shared/bridge/contract/after-rows';
+import { FOLLOWS } from '@millrace/shared/download/after/follow';
 import { MAX_PRIORITY, MIN_PRIORITY } from '@millrace/shared/download/queue/queue-line';
 import {
   LOCI_LIMITS,
@@ -67,6 +68,11 @@ export const older = z.strictObject({
   /** The wanted file's list of blocks; without it, one beside the file is looked for. */
   zsync: url.optional(),
 });
+
+const kindFollow = z.literal(FOLLOWS);
+
+/** Whether a torrent or Metalink document is followed to its files. */
+const follow = z.union([kindFollow, z.strictObject({ torrent: kindFollow, metalink: kindFollow })]);
 
 /** Parts of a request that can be changed later. */
 const changeable = {
@@ -165,6 +171,12 @@ export const newDownloadSchema = z.strictObject({
   held: z.uuid().optional(),
   elsewhere: path.optional(),
   after: afterChoiceSchema.optional(),
+  follow: follow.optional(),
+  /** Gid of the description that has led to it. */
+  following: z
+    .string()
+    .regex(/^[0-9a-f]{16}$/)
+    .optional(),
   /** Pieces of a torrent that the file has in common with others. */
   shared: z
     .array(
@@ -217,6 +229,7 @@ export const changeSchema = z.strictObject({
   timeoutMs: newDownloadSchema.shape.timeoutMs,
   /** null: those of the settings. */
   after: afterChoiceSchema.nullable().optional(),
+  follow: follow.optional(),
   aria2: z.record(z.string(), z.string()).optional(),
 });
 

@@ -3,6 +3,7 @@
 import type { Note } from '@millrace/shared/base/notes';
 import type { DownloadQueue } from '@millrace/shared/download/queue/queue';
 import { AfterRunner } from '../after/after-runner.ts';
+import { DescriptionFollower } from '../after/description-follower.ts';
 import { SharedPieceCheck } from '../after/shared-piece-check.ts';
 import { type WhenDoneOptions, WhenDoneWatch } from '../after/when-done-watch.ts';
 import { inTurns } from '../platform/turns.ts';
@@ -25,6 +26,7 @@ import { Changes, type ProveLink } from './changes.ts';
 import { checkKept } from './check-kept.ts';
 import type { NewDownload } from './download-schema.ts';
 import { Line } from './line.ts';
+import { followedDownloads, parseMetalinkDownloads } from './metalinks.ts';
 import { Renewals } from './renewals.ts';
 import { ResolvedLinks } from './resolved-links.ts';
 
@@ -55,6 +57,7 @@ export class Manager {
   readonly #additions: Additions;
   readonly #after: AfterRunner;
   readonly #shared: SharedPieceCheck;
+  readonly #follower: DescriptionFollower;
   /** Runs downloads as the queue and the schedule decide. */
   readonly queueRunner: QueueRunner;
   /** Pauses, resumes, retries and reorders downloads. */
@@ -115,6 +118,18 @@ export class Manager {
       ...{ ...options, records, dir },
       settled: (gid) => this.queueRunner.settled(gid),
     });
+    this.#follower = new DescriptionFollower({
+      ...{ records, settled: (gid) => this.queueRunner.settled(gid) },
+      rest: (gids) => this.#after.rest(gids),
+      read: async (document, record) => {
+        const { urls, proxy } = record.request;
+        const files = await parseMetalinkDownloads(document, options.now(), {
+          base: urls[0],
+          proxy,
+        });
+        return (also) => this.#enqueue(followedDownloads(files, record), also);
+      },
+    });
     this.whenDone = new WhenDoneWatch({ ...options, records, after: this.#after });
     this.renewals = new Renewals({
       records,
@@ -154,6 +169,7 @@ export class Manager {
     this.queueRunner.start();
     this.#shared.start();
     this.#after.start();
+    this.#follower.start();
     const isTaken = (path: string, by: string) => this.#records.isTaken(path, by);
     void this.#chores.add(removeLeftJournals(this.store, this.#options.createDownload, isTaken));
   }
@@ -172,6 +188,7 @@ export class Manager {
   /** Interrupts running downloads; they continue at the next start. */
   async close(): Promise<void> {
     this.whenDone.close();
+    this.#follower.close();
     this.#options.resolvers?.close();
     await Promise.all([this.queueRunner.close(), this.#after.close(), this.#shared.close()]);
     await this.remover.close();
@@ -222,9 +239,13 @@ export class Manager {
 
   /** Adds all of the downloads, or none. */
   addAll(asked: readonly NewDownload[]): DownloadRecord[] {
-    const gids = this.#additions.enqueue(asked);
+    return this.#enqueue(asked).map((gid) => this.get(gid));
+  }
+
+  #enqueue(asked: readonly NewDownload[], also?: () => void): readonly string[] {
+    const gids = this.#additions.enqueue(asked, also);
     this.queueRunner.tick();
-    return gids.map((gid) => this.get(gid));
+    return gids;
   }
 
   /** Groups many changes: they are stored together, and the queue decides once after them. */

@@ -3,10 +3,11 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError } from '@millrace/shared/base/errors';
 import type { FileDescription } from '@millrace/shared/download/metalink/description';
+import { isImpersonal } from '@millrace/shared/download/request/edge-use';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { DescribedOptions } from '../described/read-described.ts';
+import type { DownloadRecord } from '../store/record.ts';
 import type { NewDownload } from './download-schema.ts';
-import type { Manager } from './manager.ts';
 import { cleanUrls } from './new-download.ts';
 
 /** Reads a document into the downloads to add. @param now Unix milliseconds */
@@ -67,7 +68,7 @@ export async function readMetalink(
  * @throws MillraceError `bad-url`; as `fetchDocument`
  */
 export async function fetchMetalink(
-  manager: Pick<Manager, 'draft'>,
+  manager: { readonly draft: (asked: NewDownload) => Pick<DownloadRecord, 'request'> },
   url: string,
   listed: boolean,
 ): Promise<Buffer> {
@@ -121,4 +122,44 @@ export function withOptions<T extends Partial<NewDownload>>(
   const { dir, category } = options;
   const isPlaced = dir !== undefined || category !== undefined;
   return { ...options, ...file, ...(isPlaced ? { dir } : {}) };
+}
+
+/**
+ * Makes the downloads of the files that a downloaded description names: in its folder, with its options, at
+ * the head of the queue, as aria2 does. What it was fetched with goes no further than to its own server.
+ */
+export function followedDownloads(
+  files: readonly NewDownload[],
+  { gid, request, options, priority }: DownloadRecord,
+): NewDownload[] {
+  const { origin } = new URL(request.urls[0] as string);
+  const { dir, cookieFile, netrc, proxy, sidecars, keys, direct } = request;
+  const { connections, connectionsPerHost, loci, limit, timeoutMs, retryForMs } = request;
+  // These are about the description alone.
+  const {
+    gid: _gid,
+    out: _out,
+    checksum: _checksum,
+    pause: _pause,
+    ...aria2
+  } = options.aria2 ?? {};
+  return files.map((file, position) => {
+    const isOwn = new URL(file.urls[0] as string).origin === origin;
+    const headers = Object.entries(request.headers).filter(([name]) => isOwn || isImpersonal(name));
+    const more: Partial<NewDownload> = {
+      ...{ dir, cookieFile, netrc, proxy, sidecars, direct, useEdges: request.edges.length > 0 },
+      ...{ connections, connectionsPerHost, limit, timeoutMs, retryForMs },
+      ...(loci === undefined ? {} : { loci }),
+      ...(keys === undefined ? {} : { keys: [...keys] }),
+      headers: Object.fromEntries(headers),
+      ...(isOwn && request.login !== undefined ? { login: request.login } : {}),
+      ...{ position, priority, rename: options.rename, maxTries: options.maxTries },
+      // Only a client of aria2 has asked for that: a stranger's description must replace no file.
+      ...(options.aria2?.['allow-overwrite'] === 'true' ? { overwrite: true } : {}),
+      ...(options.aria2 === undefined ? {} : { aria2 }),
+      after: options.after,
+      following: gid,
+    };
+    return withOptions(file, more);
+  });
 }

@@ -91,6 +91,7 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
       ...(given.handOff === undefined ? {} : { handOff: given.handOff }),
       ...(given.elsewhere === undefined ? {} : { elsewhere: given.elsewhere }),
       ...(given.after === undefined ? {} : { after: given.after }),
+      ...followOf(given),
       ...(given.shared === undefined ? {} : { shared: given.shared, sharedIn: dir }),
     },
     priority: given.priority ?? 0,
@@ -109,6 +110,17 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
     retryAt: undefined,
     error: undefined,
     digest: undefined,
+  };
+}
+
+/** Returns the options for following a description to its files. A browser's name for a file is not the user's. */
+function followOf(given: z.output<typeof newDownloadSchema>): Partial<DownloadRecord['options']> {
+  const { follow, following, file, digests = [], handOff } = given;
+  const isKnown = (file !== undefined && handOff === undefined) || digests.length > 0;
+  return {
+    ...(follow === undefined ? {} : { follow }),
+    ...(following === undefined ? {} : { following }),
+    ...(isKnown ? { known: true } : {}),
   };
 }
 
@@ -192,6 +204,8 @@ const OWN: readonly string[] = [
   'handOff',
   'elsewhere',
   'after',
+  'follow',
+  'following',
   'shared',
 ];
 

@@ -40,6 +40,7 @@ const HARMLESS: ReadonlySet<string> = new Set<keyof NewDownload>([
   'startAt',
   'category',
   'maxTries',
+  'follow', // its files are a stranger's words as well, whatever it says
 ]);
 
 /** Values that change nothing: members with these values are left out without a report. */

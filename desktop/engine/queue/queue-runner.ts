@@ -280,7 +280,7 @@ export class QueueRunner {
     if (verdict?.isComplete === false) return verdict.record({ ...record, ...changes });
     this.#records.finish(gid, 'complete', now(), changes);
     verdict?.record({ ...record, ...changes });
-    this.#records.emit({ kind: 'completed', gid, contentType: outcome.result.contentType });
+    this.#records.emit({ kind: 'completed', gid });
   }
 
   #onFailed(before: DownloadRecord, outcome: Extract<Outcome, { kind: 'failed' }>): void {

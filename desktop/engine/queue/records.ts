@@ -8,6 +8,7 @@ import { basename, join, relative } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Note } from '@millrace/shared/base/notes';
 import { haveBegun } from '@millrace/shared/download/after/after';
+import { firstStep } from '@millrace/shared/download/after/follow';
 import { DownloadQueue, MAX_QUEUE } from '@millrace/shared/download/queue/queue';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
@@ -23,14 +24,8 @@ export type ManagerEvent =
   | { readonly kind: 'trash' }
   | { readonly kind: 'changed'; readonly gid: string }
   | {
-      readonly kind: 'started' | 'paused' | 'stopped' | 'failed';
+      readonly kind: 'started' | 'paused' | 'stopped' | 'failed' | 'completed';
       readonly gid: string;
-    }
-  | {
-      readonly kind: 'completed';
-      readonly gid: string;
-      /** Content-Type of the file, if its source has stated one. */
-      readonly contentType?: string | undefined;
     }
   /** The progress of a run at its end. */
   | { readonly kind: 'stand'; readonly gid: string; readonly progress: RunProgress }
@@ -282,10 +277,9 @@ export function targetOf({ path, request }: DownloadRecord): string {
 }
 
 /** Makes the changes to a record whose run has completed. */
-export function completedBy(
-  { request, receivedBytes: before }: DownloadRecord,
-  { path, bytes, digest, vouch, receivedBytes }: RunResult,
-): Partial<DownloadRecord> {
+export function completedBy(record: DownloadRecord, result: RunResult): Partial<DownloadRecord> {
+  const { request, receivedBytes: before } = record;
+  const { path, bytes, digest, vouch, receivedBytes } = result;
   return {
     path,
     name: relative(request.dir, path),
@@ -301,7 +295,17 @@ export function completedBy(
     digest,
     vouch,
     error: undefined,
+    // Stored together with the completion, so that a crash after it leaves no description behind.
+    options: { ...record.options, follows: followsOf(record, result) },
   };
+}
+
+/** Returns how far a complete file has been followed to those that it describes; undefined for one like others. */
+function followsOf({ options }: DownloadRecord, { path, contentType }: RunResult) {
+  const { follow, following, known } = options;
+  const isDescribed = following !== undefined;
+  const file = { name: path, type: contentType, isKnown: known === true, isDescribed };
+  return options.follows ?? firstStep(file, follow);
 }
 
 /**

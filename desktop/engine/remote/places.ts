@@ -30,6 +30,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'edges',
   'encrypt',
   'exnode',
+  'follow',
   'format',
   'gid',
   'gids',

@@ -244,6 +244,33 @@ describe('the files of a torrent', () => {
   });
 });
 
+describe('descriptions', () => {
+  const complete = (number: number, more: Partial<DownloadRecord['options']> = {}) => {
+    const base = finished(number);
+    return { ...base, state: 'complete', options: { ...base.options, ...more } } as const;
+  };
+
+  test('are followed until that is done', () => {
+    const store = new DownloadStore(db);
+    store.put(complete(1, { follows: 'keep' }));
+    store.put(complete(2, { follows: 'remove', follow: 'mem' }));
+    store.put(complete(3, { follows: 'done' }));
+    store.put(complete(4));
+    store.put({ ...complete(5, { follows: 'keep' }), state: 'error' });
+    expect(store.followingOpen()).toEqual([complete(1).gid, complete(2).gid]);
+  });
+
+  test('are known by the files that they have led to', () => {
+    const store = new DownloadStore(db);
+    const { gid } = complete(1);
+    store.put(complete(1, { follow: { torrent: true, metalink: 'mem' }, follows: 'done' }));
+    for (const number of [2, 3]) store.put(complete(number, { following: gid }));
+    expect(store.followedBy(gid)).toEqual([complete(2).gid, complete(3).gid]);
+    expect(store.get(complete(2).gid)?.options.following).toBe(gid);
+    expect(store.followedBy(complete(2).gid)).toEqual([]);
+  });
+});
+
 describe('the file', () => {
   test('can be opened by one process at a time, and read by its user only', () => {
     expect(() => openDatabase(path, NOW)).toThrow(/A daemon is running already/);
@@ -257,6 +284,7 @@ describe('the file', () => {
     db.exec(`
       DROP TRIGGER details_delete; DROP TABLE details;
       DROP TRIGGER shared_pieces_insert; DROP TRIGGER shared_pieces_delete; DROP TABLE shared_pieces; DROP INDEX shared_open;
+      DROP INDEX following_open; DROP INDEX followers;
       DROP TRIGGER urls_insert; DROP TRIGGER urls_update; DROP TRIGGER urls_delete;
       DROP TABLE urls; DROP INDEX kinds;
       DROP TRIGGER hand_offs_insert; DROP TRIGGER hand_offs_delete; DROP TRIGGER hand_offs_update;
@@ -283,6 +311,7 @@ describe('the file', () => {
       UPDATE downloads SET text = 'some.iso' || char(10) || '/home/u/downloads/some.iso';
       DROP TRIGGER hand_offs_update;
       DROP TRIGGER shared_pieces_insert; DROP TRIGGER shared_pieces_delete; DROP TABLE shared_pieces; DROP INDEX shared_open;
+      DROP INDEX following_open; DROP INDEX followers;
       DROP TABLE trash; DROP TABLE shares; ALTER TABLE downloads DROP COLUMN active_ms;
       DROP INDEX after_open; ALTER TABLE downloads DROP COLUMN after; ALTER TABLE downloads DROP COLUMN after_open;
       ALTER TABLE downloads DROP COLUMN vouch; DROP INDEX urgent; PRAGMA user_version = 3;

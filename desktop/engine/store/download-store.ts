@@ -196,6 +196,25 @@ export class DownloadStore {
     return rows.map(({ gid }) => String(gid));
   }
 
+  /** Returns the gids of complete descriptions that have not been followed to the end. */
+  followingOpen(): string[] {
+    const rows = this.#prepare(
+      `SELECT gid FROM downloads INDEXED BY following_open WHERE state = 'complete' AND json_valid(options)
+       AND json_extract(options, '$.follows') <> 'done' ORDER BY id`,
+    ).all();
+    return rows.map(({ gid }) => String(gid));
+  }
+
+  /** Returns the gids of downloads that a description has led to, in its order. */
+  followedBy(gid: string): string[] {
+    const rows = this.#prepare(
+      `SELECT gid FROM downloads INDEXED BY followers WHERE json_valid(options)
+       AND json_extract(options, '$.following') = :gid AND json_extract(options, '$.following') IS NOT NULL
+       ORDER BY id`,
+    ).all({ gid });
+    return rows.map((row) => String(row.gid));
+  }
+
   /** Reads a page of the history, and the number of all matching downloads. */
   history(filter: HistoryFilter, page: Page): { total: number; records: DownloadRecord[] } {
     return this.whole(() => this.#history(filter, page));

@@ -8,6 +8,7 @@ import { posix, win32 } from 'node:path';
 import type { SQLOutputValue } from 'node:sqlite';
 import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/base/digest';
 import { AFTER_ACTIONS, AFTER_STATES } from '@millrace/shared/download/after/after';
+import { FOLLOWING, FOLLOWS } from '@millrace/shared/download/after/follow';
 import type { SharedPiece } from '@millrace/shared/download/metalink/description';
 import {
   type DownloadRequest,
@@ -132,6 +133,8 @@ const sharedPiece = z.object({
   ...{ at: count, start: count, end: count, before: count, after: count },
 } satisfies Members<SharedPiece>);
 
+const follow = z.literal(FOLLOWS);
+
 const options = z.object({
   rename: z.boolean(),
   named: z.boolean().optional(),
@@ -157,6 +160,10 @@ const options = z.object({
   sharedAgain: z.array(z.string()).optional(),
   sharedSaid: z.array(z.string()).optional(),
   sharedRight: z.array(z.string()).optional(),
+  follow: z.union([follow, z.object({ torrent: follow, metalink: follow })]).optional(),
+  known: z.boolean().optional(),
+  follows: z.enum(FOLLOWING).optional(),
+  following: z.string().regex(GID).optional(),
   after: z
     .object({
       move: path.optional(),

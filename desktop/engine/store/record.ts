@@ -2,6 +2,7 @@
 
 import type { Digest } from '@millrace/shared/base/digest';
 import type { AfterChoice, AfterStep } from '@millrace/shared/download/after/after';
+import type { Follow, FollowByKind, Following } from '@millrace/shared/download/after/follow';
 import type { SharedPiece } from '@millrace/shared/download/metalink/description';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { Resolved } from '@millrace/shared/download/resolve/resolved';
@@ -87,6 +88,14 @@ export interface RecordOptions {
   readonly sharedSaid?: readonly string[] | undefined;
   /** Keys of those among them that are right. */
   readonly sharedRight?: readonly string[] | undefined;
+  /** Whether a description is followed to its files; default: true. */
+  readonly follow?: Follow | FollowByKind | undefined;
+  /** The user has named the file, or says which bytes it has: its type does not make it a description. */
+  readonly known?: boolean | undefined;
+  /** How far that is; set once the download is complete and turns out to be a description. */
+  readonly follows?: Following | undefined;
+  /** The description that has led to this download, by its gid. */
+  readonly following?: string | undefined;
   /** Actions that the user has chosen for this download; undefined: those of the settings. */
   readonly after?: AfterChoice | undefined;
 }

@@ -208,6 +208,13 @@ const MIGRATIONS: readonly string[] = [
     WHERE state = 'complete' AND json_valid(options)
       AND json_array_length(options, '$.shared') > coalesce(json_array_length(options, '$.sharedSaid'), 0);
   `,
+  `
+  -- Descriptions, such as torrents, that have not been followed to the end; files by their descriptions.
+  CREATE INDEX following_open ON downloads (id)
+    WHERE state = 'complete' AND json_valid(options) AND json_extract(options, '$.follows') <> 'done';
+  CREATE INDEX followers ON downloads (json_extract(options, '$.following'))
+    WHERE json_valid(options) AND json_extract(options, '$.following') IS NOT NULL;
+  `,
 ];
 
 /**

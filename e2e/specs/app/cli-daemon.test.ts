@@ -21,6 +21,10 @@ interface Listed {
   readonly downloads: readonly View[];
 }
 
+/** Names of the listed downloads. */
+const names = async (...which: string[]) =>
+  (await stage.cli.json<Listed>('list', ...which)).downloads.map(({ name }) => name);
+
 const digestOf = async (path: string) => sha256(await readFile(path));
 
 describe('the life of a download', () => {
@@ -270,6 +274,60 @@ describe('adding', () => {
     expect(await stage.add(url, '-o', 'saved.torrent')).toMatchObject({ name: 'saved.torrent' });
     expect((await stage.cli.run('watch', '--until-done')).code).toBe(0);
     expect(await digestOf(join(stage.cli.downloads, 'saved.torrent'))).toBe(sha256(document));
+    await server.stop();
+  });
+
+  test('a torrent leads to its files once it is complete, and its link is used once', async () => {
+    await stage.cli.startDaemon();
+    const server = await FileServer.start();
+    const body = Buffer.from(torrents.contentOf(9, torrents.ONE_BYTES));
+    const seed = server.add('/one.bin', { body });
+    const document = Buffer.from(torrents.withSeeds(torrents.SINGLE_V2.document, [seed]));
+    const headers = { 'content-type': 'application/x-bittorrent' };
+    const url = server.add('/get?once=1', { body: document, headers });
+    const named = server.add('/kept.torrent', { body: document });
+    await stage.cli.run('add', url, '--follow', 'mem');
+    await stage.cli.run('add', named, '--follow', 'true');
+    await until(async () => (await names('stopped')).length === 4);
+    expect((await names('stopped')).sort()).toEqual([
+      'get',
+      'kept.torrent',
+      'one.1.bin',
+      'one.bin',
+    ]);
+    expect((await readdir(stage.cli.downloads)).sort()).toEqual([
+      'kept.torrent',
+      'one.1.bin',
+      'one.bin',
+    ]);
+    for (const name of ['one.bin', 'one.1.bin']) {
+      expect(await digestOf(join(stage.cli.downloads, name))).toBe(sha256(body));
+    }
+    expect(server.requests.filter(({ url: path }) => path === '/get?once=1')).toHaveLength(1);
+    await server.stop();
+  });
+
+  test('a daemon that is killed before the files of a description are added adds them once', async () => {
+    await stage.cli.startDaemon();
+    const server = await FileServer.start();
+    const held = Promise.withResolvers<void>();
+    const body = Buffer.from(torrents.contentOf(9, torrents.ONE_BYTES));
+    const seed = server.add('/one.bin', { body });
+    const torrent = Buffer.from(torrents.withSeeds(torrents.SINGLE_V2.document, [seed]));
+    const file = { body: torrent, hold: held.promise, holdsWhole: true };
+    const xs = encodeURIComponent(server.add('/one.torrent', file));
+    // A magnet link is read in two steps: that of its torrent is held.
+    const magnet = Buffer.from(`magnet:?xt=urn:btmh:1220${torrents.SINGLE_V2.v2}&xs=${xs}`);
+    const headers = { 'content-type': 'application/x-bittorrent' };
+    await stage.add(server.add('/link', { body: magnet, headers }), '--follow', 'mem');
+    await until(async () => server.held > 0 && (await names('stopped')).length === 1);
+    await stage.cli.kill();
+    held.resolve();
+    await stage.cli.startDaemon();
+    await until(async () => (await names('stopped')).length === 2);
+    expect((await names()).sort()).toEqual(['link', 'one.bin']);
+    expect(await digestOf(join(stage.cli.downloads, 'one.bin'))).toBe(sha256(body));
+    await until(async () => (await readdir(stage.cli.downloads)).length === 1);
     await server.stop();
   });
 

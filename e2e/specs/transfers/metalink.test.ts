@@ -252,6 +252,18 @@ test('a document that only its server calls a torrent leads to its files, unless
     expect(sha256(await readFile(path(kept)))).toBe(sha256(torrent));
   }
 
+  // --follow decides whether the document is kept, and whether its files are downloaded.
+  for (const [wanted, how, kept] of [
+    [url, 'true', ['get', name]],
+    [named, 'true', ['one.torrent', name]],
+    [named, 'mem', [name]],
+    [named, 'false', ['one.torrent']],
+  ] as const) {
+    const dir = path(`${how}-${kept.length}-${wanted.length}`);
+    const result = await runCli(['get', wanted, '--follow', how, '-d', dir]);
+    expect([result.code, (await readdir(dir)).sort()]).toEqual([0, [...kept].sort()]);
+  }
+
   // A server may be wrong about a file.
   const wrong = one.add('/wrong.bin', { body, headers });
   expect(await get(wrong)).toMatchObject({

@@ -35,6 +35,9 @@ export const NOTES = {
   'shared-acted': 'actions that were carried out after the download are not repeated',
   'shared-contradicts':
     'the checksum of a piece that it shares with other files contradicts that of the file itself, which counts',
+  followed: 'it describes files, which are added: {n}',
+  'described-by': '{name} describes it',
+  'not-followed': 'it is kept as it is, and not followed to files that it describes: {why}',
   'digest-from': 'the digest is taken from {url}',
   'signed-by': 'signed by {by}: key {fingerprint}',
   'no-signature': 'nobody vouches for the file: no signature was found',

@@ -19,7 +19,6 @@ import { isFinished } from '../../store/record.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { aria2Error } from '../calls/rpc-error.ts';
 import { describedBy, find, inAria2sWords, inheritable, isDownloadable } from './downloads.ts';
-import { FollowedMetalinks } from './followed-metalinks.ts';
 import { type Aria2Options, problem, readOptions } from './option-table.ts';
 import { toNewDownload, translate } from './options.ts';
 import { integer, keysIn, list, position, text } from './params.ts';
@@ -37,14 +36,13 @@ export interface Aria2Parts {
 const FEATURES = ['GZip', 'HTTPS', 'Message Digest', 'Metalink'];
 
 export function aria2Methods(options: Aria2Parts): Map<string, Method> {
-  const { manager, parseMetalink } = options;
-  const followed = new FollowedMetalinks(manager, parseMetalink);
+  const { manager } = options;
   return new Map<string, Method>([
     ...addingMethods(options),
     ...stateMethods(manager),
     ...orderMethods(manager),
     ...resultMethods(manager),
-    ...tellingMethods(manager, followed),
+    ...tellingMethods(manager),
     ...insideMethods(manager),
     ...optionMethods(manager),
     ...daemonMethods(options),

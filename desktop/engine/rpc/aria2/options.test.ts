@@ -77,6 +77,14 @@ describe('options of aria2', () => {
     expect(readOptions(option, false)).toEqual({});
   });
 
+  test.each([
+    [{ 'follow-torrent': 'false' }, { torrent: false, metalink: true }],
+    [{ 'follow-metalink': 'mem' }, { torrent: true, metalink: 'mem' }],
+    [{ 'follow-torrent': 'true' }, undefined],
+  ])('%j follow each kind of description by itself', (given, follow) => {
+    expect(toNewDownload(defaultOptions(), given).follow).toEqual(follow);
+  });
+
   test('have the same meaning as in aria2', () => {
     const given = readOptions(
       {

@@ -2,6 +2,7 @@
 
 import { DIGEST_ALGORITHMS, type DigestAlgorithm } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
+import type { Follow, FollowByKind } from '@millrace/shared/download/after/follow';
 import { MAX_PER_HOST } from '@millrace/shared/download/transfer/host-limits';
 import type { Change, NewDownload } from '../../downloads/download-schema.ts';
 import { type Aria2Options, problem, sizeOf } from './option-table.ts';
@@ -12,8 +13,11 @@ export function toNewDownload(
   given: Aria2Options,
 ): Omit<NewDownload, 'urls'> {
   const all = { ...options, ...given };
+  const { follow, ...change } = toChange(all);
+  const isUsual = follow?.torrent === true && follow.metalink === true;
   return {
-    ...toChange(all),
+    ...change,
+    ...(isUsual ? {} : { follow }),
     ...(given.gid === undefined ? {} : { gid: given.gid.toLowerCase() }),
     ...(all.pause === 'true' ? { paused: true } : {}),
     aria2: given,
@@ -21,8 +25,11 @@ export function toNewDownload(
 }
 
 /** A change without those ways of taking a setting back that aria2 cannot express. */
-type Aria2Change = Omit<Change, 'limit' | 'login' | 'startAt' | 'category' | 'older' | 'after'> &
-  Pick<NewDownload, 'limit' | 'login'>;
+type Aria2Change = Omit<
+  Change,
+  'limit' | 'login' | 'startAt' | 'category' | 'older' | 'after' | 'follow'
+> &
+  Pick<NewDownload, 'limit' | 'login'> & { follow?: FollowByKind };
 
 /** Turns options into a change of a download. */
 export function toChange(options: Aria2Options): Aria2Change {
@@ -47,7 +54,15 @@ export function toChange(options: Aria2Options): Aria2Change {
   if (options['max-tries']) change.maxTries = Number(options['max-tries']);
   const timeout = Number(options.timeout ?? 0);
   if (timeout > 0) change.timeoutMs = Math.min(86_400, timeout) * 1000;
+  const { 'follow-torrent': torrent, 'follow-metalink': metalink } = options;
+  if (torrent !== undefined || metalink !== undefined) {
+    change.follow = { torrent: followOf(torrent), metalink: followOf(metalink) };
+  }
   return change;
+}
+
+function followOf(text: string | undefined): Follow {
+  return text === 'mem' ? 'mem' : text !== 'false';
 }
 
 function bounded(text: string): number {

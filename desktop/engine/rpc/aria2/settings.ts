@@ -16,6 +16,7 @@ const PARTNERS: readonly (readonly string[])[] = [
   ['http-user', 'http-passwd'],
   ['all-proxy', 'http-proxy', 'https-proxy', 'all-proxy-user', 'all-proxy-passwd'],
   ['split', 'max-connection-per-server'],
+  ['follow-torrent', 'follow-metalink'],
 ];
 
 export function optionMethods(manager: Manager): [string, Method][] {

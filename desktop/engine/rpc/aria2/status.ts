@@ -45,12 +45,6 @@ const REMOVED = 31;
 
 export type Aria2Struct = Record<string, unknown>;
 
-/** Downloads that a download has led to, and the one that has led to it, by gid. */
-export interface Relations {
-  readonly followedBy?: readonly string[];
-  readonly following?: string;
-}
-
 /**
  * Describes a download in aria2's form.
  *
@@ -59,12 +53,21 @@ export interface Relations {
 export function tellStatus(
   manager: Manager,
   record: DownloadRecord,
-  relations: Relations,
   keys: readonly string[] | undefined,
 ): Aria2Struct {
-  const all: Aria2Struct = { ...statusOf(manager, record), ...relations };
+  const all: Aria2Struct = { ...statusOf(manager, record), ...relationsOf(manager, record) };
   if (keys === undefined || keys.length === 0) return all;
   return Object.fromEntries(Object.entries(all).filter(([key]) => keys.includes(key)));
+}
+
+/** Returns the downloads that a download has led to, and the one that has led to it, by gid. */
+function relationsOf({ store }: Manager, { gid, options }: DownloadRecord): Aria2Struct {
+  const { follows, following } = options;
+  const followedBy = follows === undefined ? [] : store.followedBy(gid);
+  return {
+    ...(followedBy.length === 0 ? {} : { followedBy }),
+    ...(following === undefined ? {} : { following }),
+  };
 }
 
 function statusOf(manager: Manager, record: DownloadRecord): Aria2Struct {
@@ -93,12 +96,16 @@ function statusOf(manager: Manager, record: DownloadRecord): Aria2Struct {
 export function filesOf(manager: Manager, record: DownloadRecord): Aria2Struct[] {
   const view = viewOf(manager, record);
   const { dir, file, urls } = record.request;
+  // aria2's own name for a description that was not kept.
+  const isGone = record.options.follows === 'done' && record.path === undefined;
   return [
     {
       completedLength: String(view.storedBytes),
       index: '1',
       length: String(view.length ?? 0),
-      path: view.path ?? join(dir, file ?? nameFromUrl(urls[0] as string)),
+      path:
+        view.path ??
+        (isGone ? `[MEMORY]${record.name}` : join(dir, file ?? nameFromUrl(urls[0] as string))),
       selected: 'true',
       uris: urisOf(manager, record),
     },

@@ -5,17 +5,14 @@ import type { DownloadRecord } from '../../store/record.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { aria2Error } from '../calls/rpc-error.ts';
 import { find } from './downloads.ts';
-import type { FollowedMetalinks } from './followed-metalinks.ts';
 import { amount, integer, keysIn } from './params.ts';
 import { type Aria2Struct, filesOf, serversOf, tellStatus, urisOf } from './status.ts';
 
-export function tellingMethods(manager: Manager, followed: FollowedMetalinks): [string, Method][] {
-  const tellOne = (record: DownloadRecord, keys: readonly string[] | undefined) =>
-    tellStatus(manager, record, followed.relationsOf(record.gid), keys);
+export function tellingMethods(manager: Manager): [string, Method][] {
   const tell = (records: readonly DownloadRecord[], keys: readonly string[] | undefined) =>
-    records.map((record) => tellOne(record, keys));
+    records.map((record) => tellStatus(manager, record, keys));
   return [
-    ['aria2.tellStatus', (params) => tellOne(find(manager, params), keysIn(params, 1))],
+    ['aria2.tellStatus', (params) => tellStatus(manager, find(manager, params), keysIn(params, 1))],
     [
       'aria2.tellActive',
       (params) => {

@@ -160,6 +160,9 @@ export interface Placeholders {
   readonly 'note.shared-unchecked': 'bytes';
   readonly 'note.shared-waits': 'bytes';
   readonly 'note.signed-by': 'by' | 'fingerprint';
+  readonly 'note.followed': 'n';
+  readonly 'note.described-by': 'name';
+  readonly 'note.not-followed': 'why';
   readonly 'note.digest-from': 'url';
   readonly 'note.waits-for-server': 'why';
   readonly 'note.taken-from-older': 'bytes' | 'file' | 'url';

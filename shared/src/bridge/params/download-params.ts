@@ -56,6 +56,13 @@ const options = {
     .describe('Actions when it is complete. Default: those of the settings; {}: none.'),
 };
 
+const kind = z.union([z.boolean(), z.literal('mem')]);
+const follow = z
+  .union([kind, z.strictObject({ torrent: kind, metalink: kind })])
+  .describe(
+    'If the file turns out to be a torrent or a Metalink document, by its name or its Content-Type: true: its files are added once it is complete; `mem`: likewise, and it is not kept; false: it is a file like others. Default: true.',
+  );
+
 const keys = z
   .array(z.string())
   .optional()
@@ -77,6 +84,7 @@ export const addRequest = named('AddRequest', 'A download to add.', {
   digests,
   keys,
   signatures,
+  follow: follow.optional(),
   older: older
     .optional()
     .describe('Older version of the file: what both have in common is taken from it.'),
