@@ -87,7 +87,7 @@ ui.when('a download', () => {
     const url = origin.add('/big file.iso', file);
     const other = mirror.add('/big file.iso', { ...file, rate: MIB / 2 });
     // Each connection has the origins' rates: only a limit holds for all, and for longer than any wait.
-    await ui.daemon.call('millrace.setLimits', { limit: 150_000 });
+    await ui.daemon.call('millrace.setLimits', { limit: 75_000 });
     await ui.daemon.call('millrace.addEdge', { url: edge.url, name: 'riverside' });
     await ui.page.getByText('Nothing to download yet').waitFor();
 

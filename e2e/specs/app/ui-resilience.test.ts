@@ -49,7 +49,7 @@ ui.when('a daemon that is killed', () => {
   test('is reported as gone, and its downloads continue in the same window when it is back', async () => {
     const urls = [origin.add('/interrupted.iso', { bytes: 48 * MIB })];
     // Each connection has the origin's rate: only a limit holds for all, and for longer than any wait.
-    const gid = await ui.daemon.add({ urls, limit: 250_000 });
+    const gid = await ui.daemon.add({ urls, limit: 150_000 });
     const row = rowOf(ui.page, 'interrupted.iso');
     await row.click();
     await ui.page.getByRole('img', { name: /Block map/ }).waitFor();

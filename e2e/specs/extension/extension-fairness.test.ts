@@ -20,8 +20,8 @@ const MB = 1024 * 1024;
 /** Bytes per second of each connection. */
 const RATE = 2 * MB;
 const BINARY = 'application/octet-stream';
-/** A file that cannot be complete when its test ends, at most three minutes later. */
-const SLOW = { bytes: 192 * MB, rate: MB / 8, type: BINARY };
+/** A file that cannot be complete when its test ends, at most six minutes later. */
+const SLOW = { bytes: 192 * MB, rate: MB / 16, type: BINARY };
 const { afterAll, beforeAll, test } = testsWhere(browserOrComplain('fairness of the extension'));
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -82,7 +82,7 @@ async function isSaved(name: string): Promise<boolean> {
 const digest = (path: string) => createHash('sha256').update(files.content(path)).digest('hex');
 
 test('a large slow download gives connections to a second one of its host and to ten small ones', async () => {
-  // Even over all six connections, the large download takes over four minutes.
+  // Even over all six connections, the large download takes over eight minutes.
   await click(files.add('/large.bin', SLOW));
   await until(async () => ((await shown('large.bin'))?.storedBytes ?? 0) > MB / 2);
   await click(files.add('/second.bin', { bytes: 8 * MB, type: BINARY }));

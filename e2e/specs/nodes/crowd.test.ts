@@ -107,7 +107,7 @@ describe(`100 clients and a slow one, all at once, for one cold file of ${CROWD_
     } finally {
       await edge.stop();
     }
-  }, 300_000);
+  });
 });
 
 describe('memory', () => {
@@ -134,5 +134,5 @@ describe('memory', () => {
     } finally {
       await edge.stop();
     }
-  }, 300_000);
+  });
 });

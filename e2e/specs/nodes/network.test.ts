@@ -182,7 +182,7 @@ describe('a network of 8 nodes', () => {
     // With one copy more of the chunks of each node that another cannot see, at least two nodes of
     // eight, it would be 1.2.
     expect(Math.max(...measured)).toBeLessThanOrEqual(1.1);
-  }, 240_000);
+  });
 });
 
 /** Expects that the origin has sent a file once, and a chunk more for each that nodes raced. */
