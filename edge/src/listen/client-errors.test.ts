@@ -62,6 +62,37 @@ const get = (target: string, version = '1.1', fields = '') =>
   `GET ${target} HTTP/${version}\r\nHost: x\r\n${fields}\r\n`;
 const RAW = '/caf\xc3\xa9';
 
+describe('a request that came while the process was kept from running', () => {
+  test('is taken, although it counts as late before it is read', async () => {
+    const { server, next } = await serve();
+    const connected = once(server, 'connection');
+    const got = await client(server);
+    await connected;
+    hurry(server);
+    send(got.socket, get('/file', '1.1', 'Connection: close\r\n'));
+    const until = performance.now() + 100;
+    while (performance.now() < until);
+    const { res } = await next(0);
+    res.end('whole');
+    await got.closed;
+    expect(got.text).toMatch(/^HTTP\/1\.1 200 [^]*whole$/);
+  });
+
+  test('is refused if a part of it is missing', async () => {
+    const { server, taken } = await serve();
+    const connected = once(server, 'connection');
+    const got = await client(server);
+    await connected;
+    hurry(server);
+    send(got.socket, get('/file').slice(0, -2));
+    const until = performance.now() + 100;
+    while (performance.now() < until);
+    await got.closed;
+    expect(got.text).toMatch(/^HTTP\/1\.1 408 /);
+    expect(taken).toEqual([]);
+  });
+});
+
 describe('a request whose target has bytes above ASCII', () => {
   test.each([
     ['HTTP/1.1', get(RAW)],

@@ -66,7 +66,26 @@ export function watchConnections(server: Server, connected: Connected = 'connect
 /** Answers bytes that are not a request. A listener for `clientError`, added once to each server. */
 export function onClientError(error: ParserError, socket: Socket): void {
   if (ending.has(socket) || socket.destroyed) return;
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isUploading(socket)) return;
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') onLate(error, socket);
+  else answerError(error, socket);
+}
+
+/**
+ * Answers a request that is late. Node looks for these before it reads what has arrived: where this
+ * process was kept from running, the request may be there.
+ */
+function onLate(error: ParserError, socket: Socket): void {
+  if (isUploading(socket)) return;
+  if (unfinishedResponse(socket) !== undefined) return answerError(error, socket);
+  const { bytesWritten } = socket;
+  setImmediate(() => {
+    const isTaken = unfinishedResponse(socket) !== undefined || socket.bytesWritten > bytesWritten;
+    if (!isTaken) answerError(error, socket);
+  });
+}
+
+function answerError(error: ParserError, socket: Socket): void {
+  if (ending.has(socket) || socket.destroyed) return;
   const refuse = (status: string) => endWith(socket, answerOf(status));
   const owed = unfinishedResponse(socket) !== undefined;
   if (!owed && parseRawTarget(error, socket, refuse)) return;
