@@ -8,7 +8,7 @@ export default {
   watchman: false,
   testSequencer: '<rootDir>/e2e/fixtures/longest-first.mjs',
   // Long: on a busy machine everything takes longer, and only what hangs takes this long.
-  testTimeout: 180_000,
+  testTimeout: 300_000,
   projects: [
     {
       ...common,
