@@ -58,7 +58,7 @@ describe('query parameters to ignore', () => {
   test('do not matter to purges and pins', async () => {
     const url = origin.script('/all/f', file('old'), file('new'));
     expect([await text(`${url}?a=1`), await text(`${url}?b=2`)]).toEqual(['old', 'old']);
-    const pinned = await ask(edge, 'POST', 'pins', { url: `${url}?c=3`, seconds: 60 });
+    const pinned = await ask(edge, 'POST', 'pins', { url: `${url}?c=3`, seconds: 3600 });
     expect(pinned.body.pin.url).toBe(url);
     const purged = await ask(edge, 'POST', 'purge', { url: `${url}?d=4` });
     expect(purged.body.purged).toEqual({ kind: 'url', url });
@@ -120,7 +120,10 @@ describe('labels', () => {
 });
 
 test('a reload of an immutable file does not reach the origin, no-cache does', async () => {
-  const url = origin.script('/immutable', file('i', { 'cache-control': 'max-age=60, immutable' }));
+  const url = origin.script(
+    '/immutable',
+    file('i', { 'cache-control': 'max-age=3600, immutable' }),
+  );
   await get(url);
   for (const [directive, requests] of [
     ['max-age=0', 1],

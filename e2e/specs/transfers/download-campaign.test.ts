@@ -21,11 +21,11 @@ import {
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { filesIn, runWatched, type WatchedResult } from '../../fixtures/faults/faults-run.ts';
 import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
+import { LONGEST_WAIT_MS } from '../../fixtures/until.ts';
 
 /** Exit statuses of failures that a source can cause: network, refused, checksum, source. */
 const FAILURES = [3, 4, 5, 7];
 const AT_A_TIME = 6;
-const WATCHDOG_MS = 90_000;
 const INCOMPLETE = 'did not complete';
 
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -103,7 +103,7 @@ async function carryOut(plan: DownloadPlan, patience = 1): Promise<Outcome> {
   let result: WatchedResult | undefined;
   for (const kill of [...plan.kills, undefined]) {
     result = await runWatched(['get', url, ...options], {
-      withinMs: WATCHDOG_MS * patience,
+      withinMs: LONGEST_WAIT_MS * patience,
       env,
       onStart: ({ child }) => {
         if (kill === undefined) return;
@@ -152,6 +152,6 @@ describe(`${only === undefined ? count : 1} random downloads`, () => {
       process.stderr.write(`download campaign: seed ${seed}, ${JSON.stringify(ends)}\n`);
       expect(bad).toEqual([]);
     },
-    120_000 + count * 5000,
+    300_000 + count * 5000,
   );
 });

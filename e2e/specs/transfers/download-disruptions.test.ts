@@ -9,14 +9,13 @@ import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { type Break, BreakingLink } from '../../fixtures/faults/faults-link.ts';
 import { filesIn, runWatched, type WatchedResult } from '../../fixtures/faults/faults-run.ts';
 import { type CliProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
-import { until } from '../../fixtures/until.ts';
+import { LONGEST_WAIT_MS, until } from '../../fixtures/until.ts';
 
 const BYTES = 4_000_000;
 /** Most bytes that may come: 2% of redundant fetches, and a little for those under way. */
 const MOST_BYTES = BYTES * 1.02 + 65_536;
 /** Bytes that show whether two sources have the same file: six samples of 16 KiB from each. */
 const SAMPLE_BYTES = 2 * 6 * 16 * 1024;
-const WATCHDOG_MS = 50_000;
 
 const origins: FaultOrigin[] = [];
 const links: BreakingLink[] = [];
@@ -72,7 +71,7 @@ async function download(
       onLine(line, child);
     });
   const result = await runWatched(['get', url, '-d', dir, '--json', ...options], {
-    withinMs: WATCHDOG_MS,
+    withinMs: LONGEST_WAIT_MS,
     onStart: listen,
   });
   const { digests } = await filesIn(dir);
@@ -166,12 +165,12 @@ describe('the network', () => {
     const o = await outage('slept');
     const isGone = takeAway(o);
     let sleeps = false;
-    const ended = await download(o.link.url(o.url), ['--retry-for', '4s'], (line, child) => {
+    const ended = await download(o.link.url(o.url), ['--retry-for', '8s'], (line, child) => {
       if (isGone(line) && !sleeps) {
         sleeps = true;
         child.kill('SIGSTOP');
         const since = performance.now();
-        void until(() => performance.now() - since > 5000).then(() => child.kill('SIGCONT'));
+        void until(() => performance.now() - since > 9000).then(() => child.kill('SIGCONT'));
       }
       // The network comes back once the process has noticed that it is away.
       if (line.event === 'state' && line.state === 'waiting-for-server') void o.link.up();

@@ -153,16 +153,22 @@ function mustSucceed(way: Way, fault: string): boolean {
   return sure && !(way.name === 'through-an-edge' && HARDER_THROUGH_AN_EDGE.has(fault));
 }
 
-/** Returns time limits: long enough for a busy machine, short when waiting cannot help. */
-function patience(way: Way, fault: string): string[] {
-  const timeout = isStall(fault) ? '3s' : '8s';
+/**
+ * Returns time limits: long enough for a busy machine, short when waiting cannot help.
+ *
+ * @param factor on all of them
+ */
+function patience(way: Way, fault: string, factor = 1): string[] {
+  const timeout = isStall(fault) ? 3 : 8;
   // A download that must succeed may take long: on a busy machine whatever is slow seems silent.
-  const mayFail = classOf(fault) === 'fatal-alone' ? '2s' : '10s';
-  const retryFor = mustSucceed(way, fault) ? '75s' : mayFail;
-  return ['--timeout', timeout, '--retry-for', retryFor];
+  const mayFail = classOf(fault) === 'fatal-alone' ? 2 : 10;
+  const retryFor = mustSucceed(way, fault) ? 75 : mayFail;
+  return ['--timeout', `${timeout * factor}s`, '--retry-for', `${retryFor * factor}s`];
 }
 
 const WATCHDOG_MS = 90_000;
+/** Factor on the time limits of a second download, after one that took too long. */
+const MORE_PATIENCE = 4;
 const BYTES = 2_500_000;
 /** Length of files whose source falls silent again and again: each time costs a time limit. */
 const STALLING_BYTES = 1_000_000;
@@ -217,7 +223,12 @@ interface Outcome {
   readonly digest: string | undefined;
   /** The error that the program has printed, if any. */
   readonly error:
-    | { readonly exit: number; readonly message: string; readonly advice: string }
+    | {
+        readonly exit: number;
+        readonly code: string;
+        readonly message: string;
+        readonly advice: string;
+      }
     | undefined;
 }
 
@@ -247,14 +258,15 @@ function inGroups(way: Way, faults: readonly string[]): Group[] {
   });
 }
 
-/** Downloads the files of a group. @returns the outcomes by fault */
-async function download({ way, faults }: Group): Promise<Map<string, Outcome>> {
+/** Downloads the files of a group. @param factor on the time limits @returns the outcomes by fault */
+async function download({ way, faults }: Group, factor = 1): Promise<Map<string, Outcome>> {
   const [first = ''] = faults;
-  const dir = join(folder.path, `${way.name}-${first}`);
+  const dir = join(folder.path, `${way.name}-${first}-${factor}`);
   await mkdir(dir);
   const urls = faults.map((fault) => {
     const size = isStall(fault) ? STALLING_BYTES : BYTES;
-    return origin.url(fault, { seed: `${fault}-${way.name}`, size, name: `${fault}.bin` });
+    const seed = `${fault}-${way.name}-${factor}`;
+    return origin.url(fault, { seed, size, name: `${fault}.bin` });
   });
   const digest = way.needsDigest(first)
     ? ['--checksum', `sha-256=${origin.digest(urls[0] as string)}`]
@@ -266,11 +278,11 @@ async function download({ way, faults }: Group): Promise<Map<string, Outcome>> {
       '-d',
       dir,
       '--json',
-      ...patience(way, first),
+      ...patience(way, first, factor),
       ...digest,
       ...way.options(first),
     ],
-    { withinMs: WATCHDOG_MS * urls.length },
+    { withinMs: WATCHDOG_MS * urls.length * factor },
   );
   if (hung) throw new Error(`${urls.join(' ')} hung\n${stdout}${stderr}`);
   const { names, digests } = await filesIn(dir);
@@ -291,13 +303,16 @@ async function download({ way, faults }: Group): Promise<Map<string, Outcome>> {
 
 const throughAnEdge = FAULT_NAMES.filter((name) => !SLOW_THROUGH_AN_EDGE.has(name));
 const groups = [...inGroups(DIRECTLY, FAULT_NAMES), ...inGroups(THROUGH_AN_EDGE, throughAnEdge)];
-const downloads = atATime(AT_A_TIME, groups, download);
+const downloads = atATime(AT_A_TIME, groups, (group) => download(group));
 
 async function outcomeOf(way: Way, fault: string): Promise<Outcome> {
   const group = groups.find((group) => group.way === way && group.faults.includes(fault));
   const outcome = (await downloads.get(group as Group))?.get(fault);
   if (outcome === undefined) throw new Error(`nobody has downloaded ${fault} ${way.name}`);
-  return outcome;
+  // An edge may be slower than the limits where other programs take the processor.
+  if (outcome.error?.code !== 'origin-timeout' || !mustSucceed(way, fault)) return outcome;
+  const again = await download({ way, faults: [fault] }, MORE_PATIENCE);
+  return again.get(fault) as Outcome;
 }
 
 /** Demands one whole version of the file, or an error and nothing under the final name. */
