@@ -2,7 +2,7 @@
 
 import { readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { fetchAll, openResponse } from '../../fixtures/clients/http-client.ts';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { sha256 } from '../../fixtures/origins/content.ts';
@@ -23,7 +23,6 @@ describe('the disk tier', () => {
 
   beforeEach(async () => {
     folder = await temporaryFolder();
-    edge = await start();
     origin.reset();
   });
 
@@ -51,7 +50,9 @@ describe('the disk tier', () => {
   const url = origin.url('one-hour', { seed: 'disk' });
   const chunks = Math.ceil(1_500_000 / CHUNK_BYTES);
 
+  /** Starts the edge, and has it fetch a file. */
   async function fill(): Promise<void> {
+    edge = await start();
     expect((await fetchAll(edge.prefixed(url))).digest).toBe(origin.digest(url));
     // The edge writes chunks in the background. The pointer is a record too.
     await until(async () => (await edge.status()).cache.disk?.records === chunks + 1);
@@ -69,7 +70,6 @@ describe('the disk tier', () => {
   });
 
   test('survives an upgrade from the first version: no byte of the origin is asked for', async () => {
-    await edge.stop();
     const { url: old, records } = await layFirstCache(join(folder.path, 'first'), origin);
     edge = await start(['--cache-dir', join(folder.path, 'first')]);
     expect((await edge.status()).cache.disk).toMatchObject({ records, damaged: 0 });
@@ -91,6 +91,7 @@ describe('the disk tier', () => {
   });
 
   test('kill -9 while it is being filled leaves only whole records', async () => {
+    edge = await start();
     for (let round = 0; round < 5; round++) {
       const other = origin.url('one-hour', { seed: `killed-${round}`, size: 6_000_000 });
       const response = await openResponse(edge.prefixed(other));
@@ -124,7 +125,6 @@ describe('the disk tier', () => {
   });
 
   test('stays within its size', async () => {
-    await edge.stop();
     edge = await start(['--cache-disk', '1MiB']);
     for (let i = 0; i < 3; i++) {
       const big = origin.url('none', { seed: `big-${i}`, size: 2_000_000 });
@@ -132,14 +132,6 @@ describe('the disk tier', () => {
     }
     expect((await edge.status()).cache.disk?.bytes).toBeLessThanOrEqual(1_048_576);
     await until(async () => (await records()).length <= 16);
-  });
-
-  test('a file where the folder should be is refused at the start', async () => {
-    const path = join(folder.path, 'file');
-    await writeFile(path, '');
-    await expect(EdgeProcess.start([...COMMON, '--cache-dir', path])).rejects.toThrow(
-      /cannot start/,
-    );
   });
 });
 
@@ -149,6 +141,14 @@ async function flipByte(path: string, position: number): Promise<void> {
   data.writeUInt8(data.readUInt8(at) ^ 1, at);
   await writeFile(path, data);
 }
+
+test('a file where the folder should be is refused at the start', async () => {
+  const folder = await temporaryFolder();
+  const path = join(folder.path, 'file');
+  await writeFile(path, '');
+  await expect(EdgeProcess.start([...COMMON, '--cache-dir', path])).rejects.toThrow(/cannot start/);
+  await folder.remove();
+});
 
 test('files that are read once do not push out of memory what is read again and again', async () => {
   const edge = await EdgeProcess.start([...COMMON, '--cache-memory', '8MiB']);
@@ -170,12 +170,13 @@ test('files that are read once do not push out of memory what is read again and 
 describe('single flight', () => {
   let edge: EdgeProcess;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     edge = await EdgeProcess.start([...COMMON, '--origin-timeout', '20s']);
-    origin.reset();
   });
 
-  afterEach(() => edge.stop('SIGKILL'));
+  beforeEach(() => origin.reset());
+
+  afterAll(() => edge.stop('SIGKILL'));
 
   test('the first client leaving does not fail the others', async () => {
     const url = origin.url('gate', { seed: 'first-leaves' });
@@ -215,12 +216,13 @@ function fetchUntilAborted(url: string): AbortController {
 describe('versions', () => {
   let edge: EdgeProcess;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     edge = await EdgeProcess.start(COMMON);
-    origin.reset();
   });
 
-  afterEach(() => edge.stop('SIGKILL'));
+  beforeEach(() => origin.reset());
+
+  afterAll(() => edge.stop('SIGKILL'));
 
   test.each(['changed-in-the-middle', 'changed-dates-only', 'conditions-ignored'])(
     '%s: the running response is reset, and the very next one is the whole new file',

@@ -58,8 +58,12 @@ afterAll(async () => {
   await folder.remove();
 });
 
+const launch = (...options: string[]) =>
+  EdgeProcess.start([...OPTIONS, '--name', NAME, ...options]);
+
+/** Starts an edge that ends with the test. */
 async function start(...options: string[]): Promise<EdgeProcess> {
-  const edge = await EdgeProcess.start([...OPTIONS, '--name', NAME, ...options]);
+  const edge = await launch(...options);
   started.push(edge);
   return edge;
 }
@@ -129,8 +133,14 @@ async function ask(edge: EdgeProcess, name: string, headers: Record<string, stri
 }
 
 describe('with a secret', () => {
+  /** A node that the tests of this group ask which leave it as they found it. */
+  let edge: EdgeProcess;
+  beforeAll(async () => {
+    edge = await launch('--secret-file', secretFile);
+  });
+  afterAll(() => edge.stop('SIGKILL'));
+
   test('a correctly signed request gets the chunk, with its digest, and only once', async () => {
-    const edge = await start('--secret-file', secretFile);
     const headers = insideHeaders(edge, chunkName());
     const got = await fetchAll(`${edge.url}/${chunkName()}`, { headers });
     expect(got.status).toBe(200);
@@ -149,7 +159,6 @@ describe('with a secret', () => {
     ['from the past', { at: Date.now() - 3_600_000 }],
     ['from the future', { at: Date.now() + 3_600_000 }],
   ])('a request %s is refused', async (_, forged) => {
-    const edge = await start('--secret-file', secretFile);
     const headers = insideHeaders(edge, chunkName(), forged);
     expect(await ask(edge, chunkName(), headers)).toMatchObject({
       status: 403,
@@ -159,18 +168,18 @@ describe('with a secret', () => {
 
   test('a node that is asked only for what it has fetches nothing, and sends what it has, from memory or disk', async () => {
     const dir = join(folder.path, 'held');
-    const edge = await start('--secret-file', secretFile, '--cache-dir', dir);
+    const first = await start('--secret-file', secretFile, '--cache-dir', dir);
     const cacheControl = 'only-if-cached';
-    const held = () => ask(edge, chunkName(), insideHeaders(edge, chunkName(), { cacheControl }));
-    const fetches = async () => (await edge.status()).fetches.origin?.all ?? 0;
+    const held = () => ask(first, chunkName(), insideHeaders(first, chunkName(), { cacheControl }));
+    const fetches = async () => (await first.status()).fetches.origin?.all ?? 0;
     expect(await held()).toMatchObject({ status: 504, code: 'not-cached' });
     expect(await fetches()).toBe(0);
-    const got = await ask(edge, chunkName(), insideHeaders(edge, chunkName()));
+    const got = await ask(first, chunkName(), insideHeaders(first, chunkName()));
     expect(got.status).toBe(200);
     const again = await held();
     expect([again.status, again.body.equals(got.body)]).toEqual([200, true]);
     expect(await fetches()).toBe(1);
-    await edge.stop();
+    await first.stop();
     const later = await start('--secret-file', secretFile, '--cache-dir', dir);
     const headers = insideHeaders(later, chunkName(), { cacheControl });
     const stored = await ask(later, chunkName(), headers);
@@ -179,7 +188,6 @@ describe('with a secret', () => {
   });
 
   test('a request that was altered in transit, or not signed, is refused', async () => {
-    const edge = await start('--secret-file', secretFile);
     const { 'x-millrace-auth': signature, ...unsigned } = insideHeaders(edge, chunkName());
     const altered = { ...unsigned, 'x-millrace-hops': '2', 'x-millrace-auth': signature };
     for (const headers of [unsigned, altered]) {
@@ -256,30 +264,26 @@ describe('with a secret', () => {
     ['no chunk at all', () => file()],
     ['of a URL in another spelling', () => chunkName().replace('127.0.0.1', '127.1')],
   ])('a chunk name that is %s is refused', async (_, name) => {
-    const edge = await start('--secret-file', secretFile);
     const headers = insideHeaders(edge, name());
     expect(await ask(edge, name(), headers)).toMatchObject({ status: 400, code: 'bad-chunk-name' });
   });
 
   test('policy applies to peers as well', async () => {
-    const edge = await start('--secret-file', secretFile);
     const name = chunkName().replace('127.0.0.1', '127.0.0.2');
     const headers = insideHeaders(edge, name);
     expect(await ask(edge, name, headers)).toMatchObject({ code: 'origin-not-allowed' });
   });
 
   test.each<[string, Forged, string]>([
-    ['that has been here', { via: 'node-x looped' }, 'loop-detected'],
+    ['that has been here', { via: `node-x ${NAME}` }, 'loop-detected'],
     ['with no hop count', { hops: '' }, 'bad-chunk-name'],
     ['with an absurd hop count', { hops: '99' }, 'bad-chunk-name'],
   ])('a request %s is refused', async (_, forged, code) => {
-    const edge = await start('--secret-file', secretFile, '--name', 'looped');
-    const headers = insideHeaders(edge, chunkName(), { ...forged, to: 'looped' });
+    const headers = insideHeaders(edge, chunkName(), forged);
     expect(await ask(edge, chunkName(), headers)).toMatchObject({ code });
   });
 
   test('headers that are far too long are refused, and the node keeps running', async () => {
-    const edge = await start('--secret-file', secretFile);
     const headers = { ...insideHeaders(edge, chunkName()), 'x-millrace-avoid': 'a'.repeat(60_000) };
     const got = await fetchAll(`${edge.url}/${chunkName()}`, { headers }).catch(() => undefined);
     expect(got?.status ?? 400).toBeGreaterThanOrEqual(400);

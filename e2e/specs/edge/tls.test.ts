@@ -24,19 +24,22 @@ import { until } from '../../fixtures/until.ts';
 const MiB = 1024 * 1024;
 
 let origin: FaultOrigin;
+/** Folder of the certificates, which no test changes. */
+let certificates: Awaited<ReturnType<typeof temporaryFolder>>;
+/** Folder of the test. */
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let first: CertificatePair;
 let second: CertificatePair;
 const ending: (() => unknown)[] = [];
 
 beforeAll(async () => {
-  origin = await FaultOrigin.start();
+  [origin, certificates] = await Promise.all([FaultOrigin.start(), temporaryFolder()]);
+  first = makeCertificate(certificates.path, 'first');
+  second = makeCertificate(certificates.path, 'second');
 });
 
 beforeEach(async () => {
   folder = await temporaryFolder();
-  first = makeCertificate(folder.path, 'first');
-  second = makeCertificate(folder.path, 'second');
 });
 
 afterEach(async () => {
@@ -44,14 +47,18 @@ afterEach(async () => {
   await folder.remove();
 });
 
-afterAll(() => origin.stop());
+afterAll(() => Promise.all([origin.stop(), certificates.remove()]));
 
-async function start(pair: CertificatePair, ...options: string[]): Promise<EdgeProcess> {
-  const edge = await EdgeProcess.start(
+const launch = (pair: CertificatePair, ...options: string[]) =>
+  EdgeProcess.start(
     ['--tls-cert', pair.cert, '--tls-key', pair.key, '--allow-origin', '127.0.0.1', ...options],
     // Lets nodes trust each other's certificate.
     { NODE_EXTRA_CA_CERTS: first.cert },
   );
+
+/** Starts an edge that ends with the test. */
+async function start(pair: CertificatePair, ...options: string[]): Promise<EdgeProcess> {
+  const edge = await launch(pair, ...options);
   ending.push(() => edge.stop('SIGKILL'));
   return edge;
 }
@@ -192,8 +199,13 @@ describe('an unusable certificate or key is reported at the start', () => {
 });
 
 describe('connections with TLS', () => {
+  let edge: EdgeProcess;
+  beforeAll(async () => {
+    edge = await launch(first, '--local-token-file', join(certificates.path, 'token'));
+  });
+  afterAll(() => edge.stop('SIGKILL'));
+
   test('older than TLS 1.2 are refused', async () => {
-    const edge = await start(first);
     const { hostname, port } = new URL(edge.secureUrl);
     const old = {
       maxVersion: 'TLSv1.1',
@@ -211,7 +223,6 @@ describe('connections with TLS', () => {
   });
 
   test('HTTP/1.1: a body that cannot be completed ends with a reset of the connection', async () => {
-    const edge = await start(first);
     const outcome = await promisify(execFile)('curl', [
       ...['-sS', '--http1.1', '--cacert', first.cert, '-o', '/dev/null'],
       `${edge.secureUrl}/${origin.url('chunked-broken')}`,
@@ -224,7 +235,6 @@ describe('connections with TLS', () => {
   });
 
   test('HTTP/1.1: a name that is not ASCII, as it is typed', async () => {
-    const edge = await start(first);
     const url = origin.url('none', { name: encodeURIComponent('caf\u00e9.bin') });
     const options = { encoding: 'buffer', maxBuffer: 8 * MiB } as const;
     const { stdout } = await promisify(execFile)(
@@ -236,7 +246,6 @@ describe('connections with TLS', () => {
   });
 
   test('carry the downloads of millrace get', async () => {
-    const edge = await start(first, '--local-token-file', join(folder.path, 'token'));
     const url = origin.url('none', { seed: 'get', size: 5 * MiB });
     const out = join(folder.path, 'out.bin');
     const args = ['get', url, '--edge', edge.secureUrl, '--edges-only', '-o', out];
@@ -246,7 +255,6 @@ describe('connections with TLS', () => {
   });
 
   test('that begin without TLS get no answer and harm nobody', async () => {
-    const edge = await start(first);
     await expect(fetch(edge.secureUrl.replace('https', 'http'))).rejects.toThrow();
     const response = await open(`${edge.secureUrl}/-/live`, first);
     expect(response.statusCode).toBe(200);

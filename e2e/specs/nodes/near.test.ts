@@ -47,14 +47,12 @@ afterAll(async () => {
   await Promise.all([origin.stop(), folder.remove()]);
 });
 
+/** Nodes that name each other to clients. */
+const REACHED = { options: OPTIONS, proxies: true, publicUrls: true };
+
+/** Starts a network that ends with the test. */
 async function start(nodes: number, more: Partial<ClusterOptions> = {}): Promise<Cluster> {
-  cluster = await Cluster.start({
-    nodes,
-    options: OPTIONS,
-    proxies: true,
-    publicUrls: true,
-    ...more,
-  });
+  cluster = await Cluster.start({ nodes, ...REACHED, ...more });
   return cluster;
 }
 
@@ -83,9 +81,15 @@ async function curl(...args: string[]): Promise<string> {
   return sha256(await readFile(output));
 }
 
-describe('the nearest edge', () => {
+describe('the nearest edge of three', () => {
+  let three: Cluster;
+  beforeAll(async () => {
+    three = await Cluster.start({ nodes: 3, ...REACHED });
+  });
+  afterAll(() => three?.stop());
+
   test('is one of the network, the others are named, and curl gets the file, a part and a header', async () => {
-    const { nodes } = await start(3);
+    const { nodes } = three;
     const url = origin.url('none', { seed: 'near' });
     const [asked] = nodes as [Node];
     const all = nodes.map(publicUrl).toSorted();
@@ -103,7 +107,7 @@ describe('the nearest edge', () => {
   });
 
   test('is never one that has died', async () => {
-    const { nodes } = await start(3);
+    const { nodes } = three;
     const [asked, dead, left] = nodes as [Node, Node, Node];
     const url = origin.url('none', { seed: 'dead' });
     await dead.edge.stop('SIGKILL');
@@ -115,7 +119,9 @@ describe('the nearest edge', () => {
     }
     expect(await curl(near(asked.edge, url))).toBe(origin.digest(url));
   });
+});
 
+describe('the nearest edge', () => {
   test('is never one whose policy differs: it might refuse the file', async () => {
     const { nodes } = await start(3, {
       perNode: (index) => (index === 1 ? ['--allow-origin', 'other.example'] : []),
@@ -214,13 +220,18 @@ async function rules(): Promise<string> {
 }
 
 describe('an edge that is alone', () => {
+  let edge: EdgeProcess;
+  beforeAll(async () => {
+    edge = await EdgeProcess.start(OPTIONS);
+  });
+  afterAll(() => edge?.stop('SIGKILL'));
+
   test('leads to itself, whatever name it was asked by', async () => {
-    alone = await EdgeProcess.start(OPTIONS);
     const url = origin.url('none', { seed: 'alone' });
-    const { headers } = await fetchAll(near(alone, url), { headers: { host: 'evil.example' } });
+    const { headers } = await fetchAll(near(edge, url), { headers: { host: 'evil.example' } });
     expect(headers).toMatchObject({ location: `/${url}` });
     expect(headers.link).toBeUndefined();
-    expect(await curl(near(alone, url))).toBe(origin.digest(url));
+    expect(await curl(near(edge, url))).toBe(origin.digest(url));
   });
 
   test.each([
@@ -233,14 +244,13 @@ describe('an edge that is alone', () => {
     ['http://user:password@127.0.0.1/x', 400, 'credentials-in-url'],
     ['-/signed/1.x/http://127.0.0.1/x', 403, 'no-signed-links'],
   ])('refuses /-/near/%s as it refuses the same without /-/near', async (target, status, code) => {
-    alone = await EdgeProcess.start(OPTIONS);
     const refusal = async (url: string) => {
       const answer = await fetchAll(url);
       return [answer.status, JSON.parse(answer.body.toString()).code, answer.headers.location];
     };
-    expect(await refusal(near(alone, target))).toEqual([status, code, undefined]);
+    expect(await refusal(near(edge, target))).toEqual([status, code, undefined]);
     if (target !== '' && !target.startsWith('-/'))
-      expect(await refusal(`${alone.url}/${target}`)).toEqual([status, code, undefined]);
+      expect(await refusal(`${edge.url}/${target}`)).toEqual([status, code, undefined]);
   });
 
   test('refuses other methods, and a client that asks too often', async () => {
@@ -306,14 +316,10 @@ describe('millrace edges', () => {
     expect(lines[0]).toMatch(/\t\d+(\.\d)? ms\t\d\t\d+%\tready$/);
   });
 
-  test('shows an edge that tells clients of none', async () => {
+  test('shows an edge that tells clients of none, and takes those of the environment or else of the settings', async () => {
     alone = await EdgeProcess.start([...OPTIONS, '--name', 'lone']);
     const ready = { rttMs: expect.any(Number), room: expect.any(Number), state: 'ready' };
     expect(await rows(alone.url)).toEqual([{ name: 'lone', url: alone.url, load: 0, ...ready }]);
-  });
-
-  test('takes the edges of the environment, and otherwise those of the settings', async () => {
-    alone = await EdgeProcess.start([...OPTIONS, '--name', 'lone']);
     const cli = new DaemonCli(join(folder.path, 'settings'));
     const urls = async (env = {}) => {
       const { stdout } = await runCli(['edges', '--json'], { ...cli.env, ...env });
