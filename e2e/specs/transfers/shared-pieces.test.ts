@@ -268,7 +268,7 @@ test('a daemon that is killed while a border is judged judges it again', async (
     await stage.cli.startDaemon();
     await allDone(gids);
     expect(await Promise.all(NAMES.map(digestOf))).toEqual(NAMES.map(right));
-    // What was done with the last file was done once it was right.
+    // The action on the last file ran when that was right.
     expect([...(hook.told.get('d.bin')?.values() ?? [])]).toEqual([right('d.bin')]);
   } finally {
     hook.stop();
