@@ -24,12 +24,14 @@ import {
   requestOf,
   wholeRequest,
 } from '../options/asked-request.ts';
+import type { DescribedFile } from '../options/described-downloads.ts';
 import type { FollowOption, RequestOptions, ResolverOptions } from '../options/request-options.ts';
 import type { ResolvedRequest } from '../options/resolved-request.ts';
 import { UsageError } from '../text/option-values.ts';
 import { printable } from '../text/printable.ts';
 import { typedAs } from '../text/typed-as.ts';
 import { type TransferView, transferView } from '../view/transfer-view.ts';
+import type { FetchedFile } from './fetching/check-borders.ts';
 
 export interface GetOptions extends RequestOptions, ResolverOptions, FollowOption, CommonOptions {
   readonly quiet?: boolean;
@@ -140,22 +142,19 @@ async function getOne(
   way: Way,
 ): Promise<MillraceError | undefined> {
   const { view, context } = way;
-  let failure: MillraceError | undefined;
   try {
     if (looksLikeExnodeName(text)) return await getDescribed(text, asked, way);
     // A description that is to be kept, too, is downloaded as a file first.
     const isFile = way.follow !== 'mem' && isLink(text);
     const follows = !isFile && isFollowed({ given: text, output: asked.file });
-    for (const request of await requestsFor(text, follows, asked, context)) {
-      const shown = withoutLogin(request.urls[0] as string);
-      // A document describes files, not pages that have one.
-      const resolved = follows ? undefined : await resolveLinks(request, way);
-      const follow = follows || way.follow === false ? undefined : followOf(text, asked, way);
-      const error = await run(resolved?.request ?? request, shown, way, { resolved, follow });
-      failure ??= error;
-      if (context.signal.aborted) break;
-    }
-    return failure;
+    // A document describes files, not pages that have one.
+    if (follows) return await runAll(await described(text, asked, context), way);
+    const [, ...mirrors] = asked.urls;
+    const request = wholeRequest({ ...asked, urls: [downloadUrl(text), ...mirrors] }, context.cwd);
+    const shown = withoutLogin(request.urls[0] as string);
+    const resolved = await resolveLinks(request, way);
+    const follow = way.follow === false ? undefined : followOf(text, asked, way);
+    return await run(resolved?.request ?? request, shown, way, { resolved, follow });
   } catch (thrown) {
     const error = asMillraceError(thrown);
     view.failed(error, withoutLogin(text));
@@ -163,19 +162,45 @@ async function getOne(
   }
 }
 
-async function requestsFor(
+async function described(
   text: string,
-  follows: boolean,
   asked: AskedRequest,
   { cwd, signal }: CliContext,
-): Promise<DownloadRequest[]> {
-  const [, ...mirrors] = asked.urls;
-  if (!follows) {
-    return [wholeRequest({ ...asked, urls: [downloadUrl(text), ...mirrors] }, cwd)];
-  }
+): Promise<DescribedFile[]> {
   // Imported here: most downloads have no description and need no parser.
   const { describedDownloads } = await import('../options/described-downloads.ts');
   return describedDownloads(text, wholeRequest(asked, cwd), cwd, signal);
+}
+
+/** Downloads the files of a description, and checks the pieces that they share. @returns the first failure */
+async function runAll(
+  files: readonly DescribedFile[],
+  way: Way,
+): Promise<MillraceError | undefined> {
+  const { view, context } = way;
+  const { signal } = context;
+  let failure: MillraceError | undefined;
+  const fetch = async (request: DownloadRequest) => {
+    let result: DownloadResult | undefined;
+    const onComplete = (complete: DownloadResult) => {
+      result = complete;
+    };
+    const shown = withoutLogin(request.urls[0] as string);
+    const error = await run(request, shown, way, { onComplete });
+    failure ??= error;
+    return result;
+  };
+  const fetched: FetchedFile[] = [];
+  for (const { request, shared } of files) {
+    const result = await fetch(request);
+    fetched.push({ request, shared, result, finishedAt: Date.now() });
+    if (signal.aborted) return failure;
+  }
+  if (!fetched.some(({ shared }) => shared.length > 0)) return failure;
+  // Imported here: most descriptions have no such pieces.
+  const { checkBorders } = await import('./fetching/check-borders.ts');
+  const error = await checkBorders(fetched, { view, fetch, signal });
+  return failure ?? error;
 }
 
 /** Downloads the file that an exNode describes. @returns the failure @throws as `readExnode` */
@@ -239,13 +264,7 @@ function followOf(text: string, asked: AskedRequest, way: Way): Follow {
     }
     const how = keeps ? 'downloaded as well' : 'downloaded in its place';
     report.note(`${printable(name)} describes files, which are ${how}.`);
-    let failure: MillraceError | undefined;
-    for (const request of requests) {
-      const error = await run(request, withoutLogin(request.urls[0] as string), way, {});
-      failure ??= error;
-      if (signal.aborted) break;
-    }
-    return { failure };
+    return { failure: await runAll(requests, way) };
   };
 }
 
@@ -253,13 +272,14 @@ interface Parts {
   readonly follow?: Follow | undefined;
   readonly exnode?: ReadableExnode | undefined;
   readonly resolved?: ResolvedRequest | undefined;
+  readonly onComplete?: (complete: DownloadResult) => void;
 }
 
 async function run(
   first: DownloadRequest,
   shown: string,
   { view, context, report, unpacks, house }: Way,
-  { exnode, resolved, follow }: Parts,
+  { exnode, resolved, follow, onComplete }: Parts,
 ): Promise<MillraceError | undefined> {
   const { signal } = context;
   const ownKeys = ownKeysIn(context.state);
@@ -277,6 +297,7 @@ async function run(
       const timer = setInterval(() => view.progress(download.progress()), view.intervalMs);
       try {
         complete = await download.run();
+        onComplete?.(complete);
         view.done(complete, performance.now() - startedAt);
       } catch (thrown) {
         clearInterval(timer);

@@ -3,11 +3,19 @@
 import { readFile, rm } from 'node:fs/promises';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { chooseFiles, requestOf } from '@millrace/shared/download/metalink/described-request';
+import type { SharedPiece } from '@millrace/shared/download/metalink/description';
 import { isMagnetLink } from '@millrace/shared/download/request/document-name';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import { readDescribed } from '../../engine/described/read-described.ts';
 import { DESCRIPTION } from '../../engine/stored/fetch-document.ts';
 import { readDescription } from './fetch-description.ts';
+
+/** A file of a description. */
+export interface DescribedFile {
+  readonly request: DownloadRequest;
+  /** Pieces that it has in common with other files. */
+  readonly shared: readonly SharedPiece[];
+}
 
 /**
  * Reads a description into a request per file.
@@ -22,7 +30,7 @@ export async function describedDownloads(
   asked: DownloadRequest,
   cwd: string,
   signal: AbortSignal,
-): Promise<DownloadRequest[]> {
+): Promise<DescribedFile[]> {
   return downloadsIn(await readDescription(given, cwd, signal), given, asked, signal);
 }
 
@@ -39,7 +47,7 @@ export async function followedDownloads(
   asked: DownloadRequest,
   keeps: boolean,
   signal: AbortSignal,
-): Promise<DownloadRequest[] | undefined> {
+): Promise<DescribedFile[] | undefined> {
   if (bytes > DESCRIPTION.maxBytes) return undefined;
   try {
     const [first = url] = asked.urls;
@@ -63,7 +71,7 @@ async function downloadsIn(
   given: string,
   asked: DownloadRequest,
   signal: AbortSignal,
-): Promise<DownloadRequest[]> {
+): Promise<DescribedFile[]> {
   const base = /^https?:/i.test(given) ? given : undefined;
   const { urls, digests, ...settings } = asked;
   const [, ...mirrors] = urls;
@@ -76,10 +84,10 @@ async function downloadsIn(
   }
   return files.map((file) => {
     const request = requestOf(file, settings, Date.now());
+    const listed = request.urls.filter((url) => !described.named.has(url));
     return {
-      ...request,
-      listed: request.urls.filter((url) => !described.named.has(url)),
-      digests: [...request.digests, ...digests],
+      request: { ...request, listed, digests: [...request.digests, ...digests] },
+      shared: file.shared ?? [],
     };
   });
 }

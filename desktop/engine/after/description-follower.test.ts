@@ -100,10 +100,13 @@ describe('a file that its server calls a Metalink document', () => {
 
   test.each([
     ['the user has named it', { file: 'mine.bin' }],
+    ['the user has named it as a description', { file: 'list.meta4' }],
     ['the user knows its digest', { digests: [{ algorithm: 'sha256', hex: '0'.repeat(64) }] }],
     ['it is not to be followed', { follow: false }],
   ])('is a file like others if %s', async (_, part) => {
-    const gid = await fetched(part, { ...plain, contentType: XML });
+    const isNamed = 'file' in part && part.file === 'list.meta4';
+    const path = isNamed ? join(stage.folder, 'list.meta4') : plain.path;
+    const gid = await fetched(part, { path, contentType: XML });
     await until(() => record(gid).state === 'complete');
     expect(record(gid).options.follows).toBeUndefined();
   });
@@ -170,6 +173,12 @@ describe('a daemon that ended', () => {
     expect(existsSync(join(stage.folder, 'list.meta4'))).toBe(follows === 'keep');
     expect(notes).toEqual([]);
   });
+});
+
+test('a description that the user has named is followed if that is asked for', async () => {
+  const gid = await fetched({ file: 'list.meta4', follow: true });
+  await until(isDone(gid));
+  expect(children(gid)).toHaveLength(2);
 });
 
 test('a description that is repaired is not followed again', async () => {

@@ -7,25 +7,28 @@ import type { Stretch } from '@millrace/shared/download/torrent/shared-pieces';
 import { openPlain } from '../files/open-plain.ts';
 import type { DownloadRecord } from '../store/record.ts';
 
+/** A complete file, as its download has left it. */
+export type LeftFile = Pick<DownloadRecord, 'path' | 'length' | 'finishedAt'>;
+
 const READ_BYTES = 1024 * 1024;
 
 /**
  * Computes the SHA-1 of a piece.
  *
- * @param recordOf returns the record of a complete file
+ * @param fileOf returns a complete file
  * @returns lower-case hexadecimal; undefined if a file cannot be read, or is not as its download has left it
  */
 export async function digestOfPiece(
   stretches: readonly Stretch[],
-  recordOf: (gid: string) => DownloadRecord | undefined,
+  fileOf: (gid: string) => LeftFile | undefined,
 ): Promise<string | undefined> {
   const hash = createHash('sha1');
   const buffer = Buffer.alloc(READ_BYTES);
   for (const stretch of stretches) {
     if ('holder' in stretch) {
       const { gid, part } = stretch.holder;
-      const record = recordOf(gid);
-      const read = record !== undefined && readPart(record, part, hash, buffer);
+      const file = fileOf(gid);
+      const read = file !== undefined && readPart(file, part, hash, buffer);
       if (!(await Promise.resolve(read).catch(() => false))) return undefined;
       continue;
     }
@@ -44,7 +47,7 @@ export async function digestOfPiece(
  * @throws errors of the disk
  */
 async function readPart(
-  { path, length, finishedAt }: DownloadRecord,
+  { path, length, finishedAt }: LeftFile,
   { start, end }: SharedPiece,
   hash: { update(bytes: Uint8Array): unknown },
   buffer: Buffer,

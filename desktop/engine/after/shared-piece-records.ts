@@ -158,12 +158,10 @@ export class SharedPieceRecords {
 }
 
 /** Makes the request that fetches parts of a complete file again, of the next source first. */
-function requestAgain(
-  record: DownloadRecord,
+export function requestAgain(
+  { request, path = '' }: Pick<DownloadRecord, 'request' | 'path'>,
   parts: readonly SharedPiece[],
 ): DownloadRecord['request'] {
-  const { request } = record;
-  const path = record.path as string;
   const [first, ...others] = request.urls;
   // Log-ins and fields are for the first URL's origin.
   const isBound = request.login !== undefined || Object.keys(request.headers).length > 0;

@@ -302,7 +302,9 @@ export function completedBy(record: DownloadRecord, result: RunResult): Partial<
 
 /** Returns how far a complete file has been followed to those that it describes; undefined for one like others. */
 function followsOf({ options }: DownloadRecord, { path, contentType }: RunResult) {
-  const { follow, following, known } = options;
+  const { follow, following, known, aria2 } = options;
+  // The user wants a torrent that the user has named. For clients of aria2 its name makes it a description.
+  if (known === true && follow === undefined && aria2 === undefined) return options.follows;
   const isDescribed = following !== undefined;
   const file = { name: path, type: contentType, isKnown: known === true, isDescribed };
   return options.follows ?? firstStep(file, follow);

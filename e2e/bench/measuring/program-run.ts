@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 
 const TICKS_PER_SECOND = 100;
 const LOOK_EVERY_MS = 10;
-/** Time after which a run counts as hanging; runs take seconds. */
+/** Time after which a run counts as hanging, unless it is said to take longer. */
 const DEADLINE_MS = 60_000;
 
 export interface ProgramRun {
@@ -21,18 +21,20 @@ export interface ProgramRun {
  * Runs a program to its end.
  *
  * @param env variables besides those of this process
- * @throws Error with the program's output if it fails
+ * @param deadlineMs time after which it counts as hanging, and is ended
+ * @throws Error with the program's output if it fails, or hangs
  */
 export async function runProgram(
   command: string,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  deadlineMs = DEADLINE_MS,
 ): Promise<ProgramRun> {
   const before = childrenSeconds();
   const startedAt = performance.now();
   const child = spawn(command, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: DEADLINE_MS,
+    timeout: deadlineMs,
     env: { ...process.env, ...env },
   });
   let stderr = '';
@@ -46,7 +48,9 @@ export async function runProgram(
   try {
     const [code, signal] = await once(child, 'close');
     const seconds = (performance.now() - startedAt) / 1000;
-    if (code !== 0) throw new Error(`${command}: ${signal ?? code}\n${stderr}`);
+    const isLate = seconds * 1000 >= deadlineMs;
+    const how = isLate ? `ended after ${deadlineMs / 1000} s, as it hangs` : (signal ?? code);
+    if (code !== 0) throw new Error(`${command}: ${how}\n${stderr}`);
     return { seconds, cpuSeconds: childrenSeconds() - before, peakBytes };
   } finally {
     clearInterval(look);

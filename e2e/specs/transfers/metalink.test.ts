@@ -192,10 +192,40 @@ test('a file of several says how many of its bytes share a piece with another fi
   const notes = [...(stderr + stdout).matchAll(/(\S+ \S+) of the file are not checked/g)];
   // Of 40000 bytes two pieces of 16384 are its own, of 100 none, of 70000 all from 9052 on.
   expect(notes.map(([, bytes]) => bytes)).toEqual(['7.06 KiB', '100 B', '8.84 KiB']);
+  // Once all of them are there, these pieces are checked as well.
+  expect(stderr + stdout).toMatch(/16 KiB that share pieces with other files match/);
   for (const [place, [name, size]] of torrents.FILES.entries()) {
     const right = sha256(Buffer.from(torrents.contentOf(place, size)));
     expect(sha256(await readFile(path(`folder/${name}`)))).toBe(right);
   }
+});
+
+test('a wrong byte at the border of two files is fetched again, of another web seed first', async () => {
+  for (const [server, lies] of [
+    [one, true],
+    [two, false],
+  ] as const) {
+    torrents.FILES.forEach(([name, size], place) => {
+      const body = Buffer.from(torrents.contentOf(place, size));
+      const damage = damageAt(50, () => lies && place === 1);
+      server.add(`/s/folder/${encodeURI(name)}`, { body, damage });
+    });
+  }
+  const get = async (dir: string, seeds: readonly string[], ...more: string[]) => {
+    const document = torrents.withSeeds(torrents.SEVERAL_V1.document, seeds);
+    await writeFile(path('s.torrent'), document);
+    const result = await runCli(['get', path('s.torrent'), '-d', path(dir), ...more]);
+    return { ...result, text: result.stderr + result.stdout };
+  };
+  const honest = await get('honest', [one.url('/s/'), two.url('/s/')]);
+  expect([honest.code, honest.text]).toEqual([0, expect.stringMatching(/does not match .* again/)]);
+  expect(honest.text).toMatch(/that share pieces with other files match/);
+  for (const [place, [name, size]] of torrents.FILES.entries()) {
+    const right = sha256(Buffer.from(torrents.contentOf(place, size)));
+    expect(sha256(await readFile(path(`honest/folder/${name}`)))).toBe(right);
+  }
+  const lied = await get('lied', [one.url('/s/')]);
+  expect([lied.code, lied.text]).toEqual([7, expect.stringMatching(/wrong in at least one/)]);
 });
 
 test('a magnet link leads to the torrent that it names, and to no other', async () => {

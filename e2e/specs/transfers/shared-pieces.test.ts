@@ -175,8 +175,13 @@ test('a border is left unchecked if a file is not chosen, or was changed by anot
   expect(await statusesOf(gids)).toEqual(['complete', 'complete', 'complete', 'complete']);
 });
 
-/** Starts a webhook. @returns for each file the digests that it had, by id of the message about it */
-async function webhook() {
+/**
+ * Starts a webhook.
+ *
+ * @param slow file about which messages are answered once `until` has resolved
+ * @returns for each file the digests that it had, by id of the message about it
+ */
+async function webhook(slow?: { readonly name: string; readonly until: Promise<void> }) {
   const told = new Map<string, Map<unknown, string>>();
   const server = createServer((request, response) => {
     void json(request).then(async (message) => {
@@ -184,6 +189,7 @@ async function webhook() {
       // The file as a program finds it that acts on the message.
       const digest = await digestOf(name);
       told.set(name, (told.get(name) ?? new Map()).set(request.headers['webhook-id'], digest));
+      if (slow?.name === name) await slow.until;
       response.writeHead(204).end();
     });
   });
@@ -235,6 +241,35 @@ test('actions run once: after the check of the last file, and not again after th
       'shared-right',
     ]);
     expect(d).not.toContain('shared-acted');
+  } finally {
+    hook.stop();
+  }
+});
+
+test('a daemon that is killed while a border is judged judges it again', async () => {
+  const [answered, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  // The judgement waits for the action on a file that is to be fetched again.
+  const hook = await webhook({ name: 'c.bin', until: answered.promise });
+  try {
+    const faults = { 'd.bin': { damage: lie(1), hold: held.promise } };
+    const gids = await add([serve(servers[0] as FileServer, faults)], { webhook: true });
+    await until(() => hook.told.size === 4);
+    held.resolve();
+    const isThere = () =>
+      stat(pathOf('d.bin')).then(
+        () => true,
+        () => false,
+      );
+    await until(isThere);
+    const { status } = await stage.cli.call('status', { gid: gids['d.bin'] as string });
+    expect(status).toBe('active');
+    await stage.cli.kill();
+    answered.resolve();
+    await stage.cli.startDaemon();
+    await allDone(gids);
+    expect(await Promise.all(NAMES.map(digestOf))).toEqual(NAMES.map(right));
+    // The action on the last file ran when that was right.
+    expect([...(hook.told.get('d.bin')?.values() ?? [])]).toEqual([right('d.bin')]);
   } finally {
     hook.stop();
   }
