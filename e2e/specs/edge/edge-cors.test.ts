@@ -15,6 +15,7 @@ import { type EdgeProcess, temporaryFolder } from '../../fixtures/programs/proce
 import { RulesStage } from '../../fixtures/stages/rules-stage.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
 import { bundleForPages } from '../../fixtures/tools/page-script.mjs';
+import { LONGEST_WAIT_MS } from '../../fixtures/until.ts';
 
 declare const readers: typeof Readers;
 
@@ -61,6 +62,7 @@ afterAll(async () => {
 
 async function open(host = '127.0.0.1'): Promise<Page> {
   const page = await browser.newPage();
+  page.setDefaultTimeout(LONGEST_WAIT_MS);
   await page.goto(site.url('/').replace('127.0.0.1', host));
   await page.waitForFunction('globalThis.readers !== undefined');
   return page;

@@ -113,11 +113,11 @@ describe('with real traffic', () => {
   test('the map and the list show the other edges, and that one of them has died', async () => {
     const rows = page.locator('#peers tbody tr');
     await rows.filter({ hasText: 'usable' }).nth(1).waitFor();
-    expect(await page.locator('#peers .peer-dot.usable').count()).toBe(2);
+    await until(async () => (await page.locator('#peers .peer-dot.usable').count()) === 2);
     const dead = cluster.node(2);
     await dead.edge.stop('SIGKILL');
     await rows.filter({ hasText: dead.name }).filter({ hasText: 'does not answer' }).waitFor();
-    expect(await page.locator('#peers .peer-dot.unusable').count()).toBe(1);
+    await until(async () => (await page.locator('#peers .peer-dot.unusable').count()) === 1);
   });
 
   test('charts show a step once it is over', async () => {

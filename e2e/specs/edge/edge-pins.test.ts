@@ -72,19 +72,19 @@ describe('pins', () => {
     expect((await edge.status()).administration).toMatchObject({ pins: 0, pinnedBytes: 0 });
     await pressure(edge);
     expect(await stage.originBytes(() => digestThrough(edge, pinned.url))).toBe(BYTES);
-    const after = await ask(edge, 'PATCH', path, { seconds: 60 }, body.capability);
+    const after = await ask(edge, 'PATCH', path, { seconds: 900 }, body.capability);
     expect(after.status).toBe(401);
-    expect(await ask(edge, 'PATCH', path, { seconds: 60 })).toMatchObject({ status: 404 });
+    expect(await ask(edge, 'PATCH', path, { seconds: 900 })).toMatchObject({ status: 404 });
   });
 
   test('the quota, the longest lease and the file’s length are enforced', async () => {
     const { url } = stage.publish(BYTES);
-    const first = await ask(edge, 'POST', 'pins', { url, seconds: 60 });
+    const first = await ask(edge, 'POST', 'pins', { url, seconds: 900 });
     expect(first.status).toBe(201);
     const refusals = [
-      { url: stage.publish(BYTES).url, seconds: 60 },
+      { url: stage.publish(BYTES).url, seconds: 900 },
       { url: stage.publish(10_000).url, seconds: 7200 },
-      { url: stage.publish(10_000).url, seconds: 60, bytes: 9999 },
+      { url: stage.publish(10_000).url, seconds: 900, bytes: 9999 },
     ];
     for (const body of refusals) {
       const answer = await ask(edge, 'POST', 'pins', body);
@@ -99,9 +99,9 @@ describe('pins', () => {
   });
 
   test('a capability is valid for its own pin and nothing else', async () => {
-    const mine = (await ask(edge, 'POST', 'pins', { url: stage.publish(1000).url, seconds: 60 }))
+    const mine = (await ask(edge, 'POST', 'pins', { url: stage.publish(1000).url, seconds: 900 }))
       .body;
-    const theirs = (await ask(edge, 'POST', 'pins', { url: stage.publish(1000).url, seconds: 60 }))
+    const theirs = (await ask(edge, 'POST', 'pins', { url: stage.publish(1000).url, seconds: 900 }))
       .body;
     const path = `pins/${theirs.pin.id}`;
     expect((await ask(edge, 'PATCH', path, { seconds: 9 }, mine.capability)).status).toBe(401);

@@ -140,8 +140,8 @@ describe('a network of 8 nodes', () => {
     before = await raced(network);
     await fetchWhole();
     const sent = await files.sent();
-    const joined = sent / file.content.length;
     const taken = (await ninth.edge.status()).cache.memory.chunks * CHUNK;
+    const joined = taken / file.content.length;
     // Only the new node's chunks moved: a ninth of the file, give or take chance.
     expect(sent).toBeGreaterThanOrEqual(taken);
     expect(sent).toBeLessThanOrEqual(taken + ((await raced(network)) - before) * CHUNK);
@@ -174,7 +174,9 @@ describe('a network of 8 nodes', () => {
       const file = await files.make(16 * MiB);
       const { outcomes } = await crowd(urls(network.nodes, file.url), 16);
       expect(outcomes).toEqual({ [`200 ${file.digest}`]: 16 });
-      measured.push(await files.copiesOf(file));
+      // Where other programs take the processor, nodes rightly race some chunks.
+      const races = await network.sum((status) => status.races.first + status.races.retry);
+      measured.push((await files.copiesOf(file)) - (races * CHUNK) / file.content.length);
       expect(await reforwards(network)).toBeGreaterThan(0);
       await network.stop();
     }
@@ -182,7 +184,7 @@ describe('a network of 8 nodes', () => {
     // With one copy more of the chunks of each node that another cannot see, at least two nodes of
     // eight, it would be 1.2.
     expect(Math.max(...measured)).toBeLessThanOrEqual(1.1);
-  });
+  }, 600_000);
 });
 
 /** Expects that the origin has sent a file once, and a chunk more for each that nodes raced. */

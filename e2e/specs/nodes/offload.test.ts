@@ -13,7 +13,7 @@ import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { sha256 } from '../../fixtures/origins/content.ts';
 import { Cluster } from '../../fixtures/programs/cluster.ts';
 import { CliProcess, EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
-import { until } from '../../fixtures/until.ts';
+import { becomes, until } from '../../fixtures/until.ts';
 
 const TOKEN = 'token of the administrator';
 const AWARE = { range: 'bytes=0-', prefer: 'resume-on-reset' };
@@ -150,11 +150,16 @@ describe('/-/edges', () => {
         edges: { name: string; url: string; healthy: boolean; rttMs: number; weight: number }[];
       };
       expect(chunkBytes).toBe(512 * 1024);
-      expect(edges.map((edge) => [edge.name, edge.url, edge.healthy, edge.weight])).toEqual([
-        ['node-0', url(0), true, 1],
-        ['node-1', url(1), true, 1],
+      expect(edges.map((edge) => [edge.name, edge.url, edge.weight])).toEqual([
+        ['node-0', url(0), 1],
+        ['node-1', url(1), 1],
       ]);
       expect(edges[1]?.rttMs).toBeGreaterThan(0);
+      // A node may be away for a moment on a busy machine.
+      await becomes(async () => {
+        const list = await (await fetch(`${cluster.node(0).edge.url}/-/edges`)).json();
+        return list.edges.map((edge: { healthy: boolean }) => edge.healthy);
+      }, [true, true]);
     } finally {
       await cluster.stop();
     }

@@ -137,7 +137,7 @@ test('more origins than there are places, each asked once, keep nobody out, with
 test('a client with its share of origins in use is refused more, and nobody else', async () => {
   const { refused } = await origins();
   for (let i = 0; i < SHARE; i++) ask(1, i, '/hang').catch(() => {});
-  await until(() => held.length === SHARE);
+  await until(() => held.length >= SHARE);
   const more = await ask(1, 20, '/more');
   expect([more.status, codeOf(more), more.headers['retry-after']]).toEqual([
     429,
@@ -162,7 +162,7 @@ test('when all places of origins are in use, the client with the most loses one 
     const asked = ask(1 + Math.floor(i / SHARE), i, '/hang');
     void asked.then((answer) => answers.push(answer)).catch(() => {});
   }
-  await until(() => held.length === MAX);
+  await until(() => held.length >= MAX);
   isWhole(await ask(9, 30, '/newcomer'));
   expect((await origins()).evicted).toBe(evicted + 1);
   await until(() => answers.some((answer) => answer.status === 429));

@@ -271,19 +271,10 @@ async function download({ way, faults }: Group, factor = 1): Promise<Map<string,
   const digest = way.needsDigest(first)
     ? ['--checksum', `sha-256=${origin.digest(urls[0] as string)}`]
     : [];
-  const { hung, stdout, stderr } = await runWatched(
-    [
-      'get',
-      ...urls,
-      '-d',
-      dir,
-      '--json',
-      ...patience(way, first, factor),
-      ...digest,
-      ...way.options(first),
-    ],
-    { withinMs: WATCHDOG_MS * urls.length * factor },
-  );
+  const args = ['get', ...urls, '-d', dir, '--json', ...patience(way, first, factor)];
+  const { hung, stdout, stderr } = await runWatched([...args, ...digest, ...way.options(first)], {
+    withinMs: WATCHDOG_MS * urls.length * factor,
+  });
   if (hung) throw new Error(`${urls.join(' ')} hung\n${stdout}${stderr}`);
   const { names, digests } = await filesIn(dir);
   const lines = stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
