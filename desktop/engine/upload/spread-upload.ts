@@ -18,20 +18,21 @@ import {
   rootOf,
 } from '@millrace/shared/exnode/exnode';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
-import { type Head, NEUTRAL_NAME, NEUTRAL_TYPE } from '@millrace/shared/exnode/seal';
+import { NEUTRAL_NAME } from '@millrace/shared/exnode/seal';
 import { type Placed, Placement, type Way } from '@millrace/shared/exnode/spread/placement';
 import { goOnWith, planSpread } from '@millrace/shared/exnode/spread/spread';
 import { sleep } from '@millrace/shared/node/sleep';
 import { openSource } from '../archive/open-source.ts';
 import type { UploadSource } from '../archive/upload-source.ts';
 import { patiently } from '../net/depot-pace.ts';
-import { sealHead } from '../seal/sealed-head.ts';
+import { sealedMembers } from '../seal/sealed-head.ts';
 import { digestSource, type FileDigests } from './block-digests.ts';
 import { EncryptedFile } from './encrypted-file.ts';
 import { fileLinks } from './file-links.ts';
 import { CommonProgress } from './spread/common-progress.ts';
 import { EarlierParts } from './spread/earlier-parts.ts';
-import { pullExtent } from './spread/pull-extent.ts';
+import type { KeptHistory } from './spread/kept-history.ts';
+import { pullExtent, reserveExtent } from './spread/pull-extent.ts';
 import { DepotFailure } from './spread/pull-run.ts';
 import { storeText } from './store-text.ts';
 import { type Uploaded, type UploadObserver, type UploadOptions, upload } from './upload.ts';
@@ -67,6 +68,8 @@ export interface SpreadOptions extends Omit<UploadOptions, EachUpload> {
   readonly copies: number;
   /** True: depots get the ciphertext of the file, and learn neither its name nor its key. */
   readonly encrypts?: boolean;
+  /** Remembers how depots have done. */
+  readonly history: KeptHistory;
   readonly observe: SpreadObserver;
 }
 
@@ -111,6 +114,7 @@ export async function spreadUpload({ encrypts, ...options }: SpreadOptions): Pro
       await encrypted.close();
     }
   } finally {
+    await options.history.save();
     if (options.source === undefined) await source.close();
   }
 }
@@ -160,6 +164,7 @@ async function spread(options: OwnOptions): Promise<Spread> {
     (_, depot) => !placement.isLost(depot) && (stores.has(depot) || !meant.has(depot)),
   );
   const documents = await storeDocuments(shared, { ...options, depots: left });
+  options.history.confirm();
   return {
     exnode: { ...shared, documents },
     ...{ name, sha256, bodyKey: encrypted?.bodyKey },
@@ -175,15 +180,6 @@ async function spread(options: OwnOptions): Promise<Spread> {
   };
 }
 
-/** Returns the members by which the exNode of an encrypted file differs from that of a plain one. */
-export function sealedMembers(key: Uint8Array, head: Head) {
-  return {
-    ...{ name: NEUTRAL_NAME, type: NEUTRAL_TYPE, sha256: undefined },
-    sealed: sealHead(key, head).toString('base64'),
-    key: Buffer.from(key).toString('base64url'),
-  };
-}
-
 /**
  * Uploads all extents: to each depot one after the other, to all depots at once. Beside that, each pulls
  * those that others have.
@@ -195,7 +191,8 @@ async function storeAll(
   progress: CommonProgress,
   parts: EarlierParts,
 ): Promise<void> {
-  const { depots, copies, observe, now, signal } = options;
+  const { depots, copies, source, history, observe, now, signal } = options;
+  const keyId = options.encrypted?.keyId;
   const underWay = new Map<Placed, AbortController>();
   /** Depots that have pulled something. */
   const pullers = new Set<number>();
@@ -222,11 +219,11 @@ async function storeAll(
   const pull = async (task: Placed, own: Own) => {
     const { extent, depot } = task;
     const from = placement.storesOf(extent).flatMap((one) => found.get(one) ?? []);
-    const { source, encrypted } = options;
-    const outcome = await pullExtent({ ...own, source, keyId: encrypted?.keyId, extent, from });
+    const outcome = await pullExtent({ ...own, source, keyId, extent, from });
     if ('copy' in outcome) {
       pullers.add(depot);
       onStored(task, outcome.copy);
+      history.kept(own.edge);
       return;
     }
     const { failure, pulledBytes, giveUp } = outcome;
@@ -235,14 +232,31 @@ async function storeAll(
     placement.onPullFailed(task, !pullers.has(depot), now());
     if (placement.has(task)) observe.fed?.({ depot: own.edge }, failure.error);
   };
+  /** Notes a failure of a depot. @throws the error if it ends the upload */
+  const onFailed = (depot: number, thrown: unknown) => {
+    const error = thrown instanceof DepotFailure ? thrown.error : thrown;
+    // The end of all uploads is no fault of this depot.
+    const isDepots = thrown instanceof DepotFailure || leavesDepot(error);
+    if (signal.aborted || !isDepots || !placement.onLost(depot)) throw error;
+    const { edge } = depots[depot] as DepotAccess;
+    observe.left(edge, error as MillraceError);
+    history.suspect(edge, error as MillraceError);
+    // Its other uploads end as well.
+    for (const one of underWay.keys()) if (one.depot === depot) endSlow(one);
+  };
   const store = async (task: Placed, way: Way): Promise<void> => {
     const access = depots[task.depot] as DepotAccess;
     const { start, end } = task.extent;
     const { observer, forget } = progress.add();
     const abort = new AbortController();
     underWay.set(task, abort);
+    let [before, begunAt] = [0, now()];
     const observed: UploadObserver = {
       ...observer,
+      begun(bytes, stored) {
+        [before, begunAt] = [stored, now()];
+        observer.begun(bytes, stored);
+      },
       acknowledged: (stored) => endSlow(placement.onBytes(task, stored, now())),
     };
     const both = AbortSignal.any([signal, abort.signal]);
@@ -250,17 +264,12 @@ async function storeAll(
     try {
       await left.get(keyOf(task));
       if (way === 'pull') await pull(task, own);
-      else onStored(task, await upload({ ...own, part: { start, end }, keepsRecord: true }));
-    } catch (thrown) {
-      const error = thrown instanceof DepotFailure ? thrown.error : thrown;
-      if (placement.has(task)) {
-        // The end of all uploads is no fault of this depot.
-        const isDepots = thrown instanceof DepotFailure || leavesDepot(error);
-        if (signal.aborted || !isDepots || !placement.onLost(task.depot)) throw error;
-        observe.left(access.edge, error as MillraceError);
-        // Its other uploads end as well.
-        for (const one of underWay.keys()) if (one.depot === task.depot) endSlow(one);
+      else {
+        onStored(task, await upload({ ...own, part: { start, end }, keepsRecord: true }));
+        history.kept(access.edge, end - start - before, now() - begunAt);
       }
+    } catch (thrown) {
+      if (placement.has(task)) onFailed(task.depot, thrown);
     } finally {
       underWay.delete(task);
     }
@@ -269,9 +278,20 @@ async function storeAll(
     forget();
     if (isWaiting || placement.isLost(task.depot)) return;
     observe.slow?.(access.edge);
+    history.suspect(access.edge, 'slow');
     left.set(keyOf(task), parts.leave(task));
   };
+  // So a depot that takes no copy is known before the first one is stored.
+  const reserved = depots.map(async (access, depot) => {
+    const [task] = placement.tasks.filter((one) => one.depot === depot);
+    if (copies === 1 || copies < depots.length || depot === 0 || task === undefined) return;
+    const { extent } = task;
+    await reserveExtent({ ...options, ...access, keyId, extent }).catch((thrown: unknown) =>
+      onFailed(depot, thrown),
+    );
+  });
   const storeAt = async (depot: number, way: Way) => {
+    await reserved[depot];
     while (!placement.isDone && !placement.isLost(depot)) {
       const task = placement.next(depot, way, now());
       if (task !== undefined) {
