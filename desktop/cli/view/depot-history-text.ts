@@ -1,4 +1,4 @@
-/** What was seen of depots, as text. */
+/** Shows the history of depots as text. */
 
 import { formatRate } from '@millrace/shared/base/units';
 import type { DepotRepute, SeenDepot } from '@millrace/shared/exnode/depot-history';

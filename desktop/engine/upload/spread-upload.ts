@@ -32,6 +32,7 @@ import { fileLinks } from './file-links.ts';
 import { CommonProgress } from './spread/common-progress.ts';
 import { EarlierParts } from './spread/earlier-parts.ts';
 import type { KeptHistory } from './spread/kept-history.ts';
+import { LeftParts } from './spread/left-parts.ts';
 import { pullExtent, reserveExtent } from './spread/pull-extent.ts';
 import { DepotFailure } from './spread/pull-run.ts';
 import { storeText } from './store-text.ts';
@@ -125,9 +126,10 @@ async function spread(options: OwnOptions): Promise<Spread> {
   const size = source.state.bytes;
   const parts = new EarlierParts({ ...options, keyId: encrypted?.keyId, file: source.state });
   const planned = planSpread(size, depots.length, copies);
-  const begun = copies === depots.length ? new Map() : await parts.find(planned);
+  const begun = await parts.find(copies === depots.length ? [] : planned);
   const plan = goOnWith(planned, (extent) => begun.get(extent) ?? []);
   const placement = new Placement(plan, depots.length);
+  const left = new LeftParts(parts, begun);
   const stop = new AbortController();
   const both = AbortSignal.any([signal, stop.signal]);
   const progress = new CommonProgress(options.observe, size * copies);
@@ -139,7 +141,7 @@ async function spread(options: OwnOptions): Promise<Spread> {
   const stored = { ...options, name: neutral, signal: both };
   const [read] = await Promise.all([
     encrypted === undefined ? digestSource(source, both).catch(failed) : undefined,
-    storeAll(stored, placement, found, progress, parts).catch(failed),
+    storeAll(stored, placement, found, progress, left).catch(failed),
   ]);
   const digests = read ?? (await (encrypted as EncryptedFile).digests(signal));
   // Parts are read one after the other: each is right by itself, whatever happens between them.
@@ -160,10 +162,10 @@ async function spread(options: OwnOptions): Promise<Spread> {
   const meant = new Set(planned.flatMap((extent) => extent.depots));
   const stores = new Set(placement.tasks.map((task) => task.depot));
   // A depot that was too slow for all its extents would be as slow with the exNode.
-  const left = depots.filter(
+  const takers = depots.filter(
     (_, depot) => !placement.isLost(depot) && (stores.has(depot) || !meant.has(depot)),
   );
-  const documents = await storeDocuments(shared, { ...options, depots: left });
+  const documents = await storeDocuments(shared, { ...options, depots: takers });
   options.history.confirm();
   return {
     exnode: { ...shared, documents },
@@ -189,16 +191,13 @@ async function storeAll(
   placement: Placement,
   found: Map<Placed, Uploaded>,
   progress: CommonProgress,
-  parts: EarlierParts,
+  left: LeftParts,
 ): Promise<void> {
   const { depots, copies, source, history, observe, now, signal } = options;
   const keyId = options.encrypted?.keyId;
   const underWay = new Map<Placed, AbortController>();
   /** Depots that have pulled something. */
   const pullers = new Set<number>();
-  /** Releases of what slow depots have of extents: such a depot may get the extent again. */
-  const left = new Map<string, Promise<void>>();
-  const keyOf = ({ extent, depot }: Placed) => `${extent.start} ${depot}`;
   let whole = 0;
   /** Ends the waits of depots that have nothing to do. */
   let wake = new AbortController();
@@ -262,7 +261,7 @@ async function storeAll(
     const both = AbortSignal.any([signal, abort.signal]);
     const own = { ...options, ...access, observe: observed, signal: both };
     try {
-      await left.get(keyOf(task));
+      await left.begin(task);
       if (way === 'pull') await pull(task, own);
       else {
         onStored(task, await upload({ ...own, part: { start, end }, keepsRecord: true }));
@@ -279,7 +278,7 @@ async function storeAll(
     if (isWaiting || placement.isLost(task.depot)) return;
     observe.slow?.(access.edge);
     history.suspect(access.edge, 'slow');
-    left.set(keyOf(task), parts.leave(task));
+    left.leave(task);
   };
   // So a depot that takes no copy is known before the first one is stored.
   const reserved = depots.map(async (access, depot) => {
@@ -306,7 +305,7 @@ async function storeAll(
   };
   const ways: readonly Way[] = copies > 1 ? ['send', 'pull'] : ['send'];
   await Promise.all(depots.flatMap((_, depot) => ways.map((way) => storeAt(depot, way))));
-  await Promise.all(left.values());
+  await left.settle(placement.tasks, (depot) => placement.isLost(depot));
 }
 
 /** Returns true for errors of a depot, which other depots may not have. */

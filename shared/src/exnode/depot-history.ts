@@ -1,5 +1,5 @@
 /**
- * What this user's uploads have seen of depots: how fast each took bytes, and how reliably it kept what it
+ * History of the depots that a user has used: how fast each took bytes, and how reliably it kept what it
  * promised. Old news counts less from week to week, and far depots that nobody uses are forgotten.
  */
 
@@ -146,7 +146,7 @@ export function byHistory<D extends { readonly origin: string }>(
   };
 }
 
-/** What a replica says about its depot; undefined: nothing. */
+/** Events that the states of replicas are for their depots; undefined: none. */
 const EVENTS: Readonly<Record<ReplicaState, DepotEvent['kind'] | undefined>> = {
   ...{ there: 'kept', silent: 'failed', failing: 'failed', expired: undefined },
   ...{ gone: 'lost', short: 'lost', damaged: 'lost' },
