@@ -25,6 +25,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
     shares: async () => (await import('./commands/stored/shares.ts')).sharesCommand,
     upload: async () => (await import('./commands/upload/upload.ts')).uploadCommand,
     invite: async () => (await import('./commands/upload/invite.ts')).inviteCommand,
+    depots: async () => (await import('./commands/stored/depots.ts')).depotsCommand,
     stat: async () => (await import('./commands/stored/stat.ts')).statCommand,
     augment: async () => (await import('./commands/stored/augment.ts')).augmentCommand,
     refresh: async () => (await import('./commands/stored/refresh.ts')).refreshCommand,

@@ -2,6 +2,7 @@
 
 import { formatBytes } from '@millrace/shared/base/units';
 import type { ShareView } from '@millrace/shared/bridge/rpc/share-api';
+import { counted } from '../text/counted.ts';
 import { printable } from '../text/printable.ts';
 import { shortIdChars } from './download-words.ts';
 
@@ -31,6 +32,7 @@ function stateText({ state, sentBytes, totalBytes, invitation, copies }: ShareVi
   if (state === 'shared' && invitation === true) return 'invited';
   if (state !== 'sending' && state !== 'paused') return state;
   const percent = totalBytes === 0 ? 0 : Math.floor((100 * sentBytes) / totalBytes);
-  const whole = copies === undefined ? '' : `, ${copies.stored} of ${copies.wanted} copies stored`;
+  const of = copies && counted(copies.wanted, 'copy', 'copies');
+  const whole = copies === undefined ? '' : `, ${copies.stored} of ${of} stored`;
   return `${state}, ${percent}%${whole}`;
 }

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { KeptHistory } from '../upload/spread/kept-history.ts';
 import { findDepots } from './find-depots.ts';
 
 const TOKEN = 'token-of-alice';
@@ -50,11 +51,12 @@ afterAll(async () => {
 });
 
 /** Finds depots by way of the named one. @returns the addresses of all, and what was passed over */
-async function finding(count: number, upload: string) {
+async function finding(count: number, upload: string, folder = state) {
   const passed: unknown[] = [];
   const { depots, forget } = await findDepots({
     ...{ named: [{ edge: named.url, token: TOKEN }], count, bytes: 500, forMs: 60_000 },
-    ...{ upload: [upload], state, signal: new AbortController().signal },
+    history: new KeptHistory(folder),
+    ...{ upload: [upload], state: folder, signal: new AbortController().signal },
     observe: { found: () => {}, passed: (edge, { code }) => passed.push([edge, code]) },
   });
   return { used: depots.map(({ edge }) => edge), passed, forget };
@@ -106,4 +108,21 @@ test('no token goes to edges that list no room, are unhealthy, or are the named 
   ];
   await expect(finding(2, 'none')).rejects.toMatchObject({ code: 'too-few-depots' });
   expect([a.asked, b.asked]).toEqual(before);
+});
+
+test('a depot that has lost files before is found last, and one that refuses is remembered', async () => {
+  const own = join(state, 'history');
+  const before = new KeptHistory(own);
+  before.note(a.url, { kind: 'lost' });
+  await before.save();
+  named.list = [a.entry(), b.entry(), c.entry()];
+  expect((await finding(3, 'history', own)).used).toEqual([named.url, b.url, c.url]);
+  expect((await finding(4, 'all of them', own)).used.at(-1)).toBe(a.url);
+  b.room = { owner: 'alice', bytes: 1, count: 10, seconds: 3600 };
+  const { used, passed } = await finding(2, 'full', own);
+  expect([used, passed]).toEqual([[named.url, c.url], [[b.url, 'allocation-refused']]]);
+  const seen = await new KeptHistory(own).read();
+  expect(seen.find(({ origin }) => origin === b.url)).toMatchObject({ failure: 'refused' });
+  // It comes after those of which nothing bad is known.
+  expect((await finding(2, 'later', own)).passed).toEqual([]);
 });

@@ -5,7 +5,7 @@
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, isOfSource, MillraceError } from '@millrace/shared/base/errors';
 import { hasRoom } from '@millrace/shared/cdn/depot/depot-room';
 import { type KnownDepot, merged, mixed } from '@millrace/shared/exnode/depot-choice';
 import { tryRead } from '@millrace/shared/schema/read';
@@ -13,6 +13,7 @@ import * as z from 'zod';
 import { admitListed } from '../net/listed-hosts.ts';
 import { OwnNetwork } from '../net/own-network.ts';
 import { type DepotRoom, edgesWithRoomOf, roomOf } from '../upload/depot-client.ts';
+import type { KeptHistory } from '../upload/spread/kept-history.ts';
 import type { DepotAccess } from '../upload/spread-upload.ts';
 import { type Chosen, KeptChoice } from './kept-choice.ts';
 
@@ -47,6 +48,8 @@ export interface FindOptions {
   readonly upload: readonly string[];
   /** Folder for the state of programs. */
   readonly state: string;
+  /** Remembers how depots have done. */
+  readonly history: KeptHistory;
   readonly signal: AbortSignal;
   readonly observe: FindObserver;
 }
@@ -79,7 +82,7 @@ interface Candidate extends KnownDepot {
  * @throws MillraceError `too-few-depots`, before anything is stored; the signal's reason
  */
 export async function findDepots(options: FindOptions): Promise<FoundDepots> {
-  const { named, count, state, upload, signal, observe, without = new Set() } = options;
+  const { named, count, state, history, upload, signal, observe, without = new Set() } = options;
   if (named.length >= count) return { depots: named, forget: async () => {} };
   const kept = new KeptChoice(state, upload);
   const lists = await Promise.all(named.map((by) => listOf(by, options)));
@@ -95,7 +98,9 @@ export async function findDepots(options: FindOptions): Promise<FoundDepots> {
   const taken = new Set([...own.map(({ origin }) => origin), ...named.map(({ edge }) => edge)]);
   const isFree = ({ origin }: KnownDepot) => !taken.has(origin) && !without.has(origin);
   const others = merged(lists.map((list) => list.found)).filter(isFree);
-  const ordered = mixed(others.slice(0, MAX_ORDERED), own);
+  const { usable: able, bad } = await history.ordered(others.slice(0, MAX_ORDERED));
+  const good = mixed(able, own);
+  const ordered = [...good, ...mixed(bad, [...own, ...good])];
   const waiting = merged([[...earlier.filter(isFree), ...ordered.slice(0, MAX_ASKED)]]);
   const found: Candidate[] = [];
   while (named.length + found.length < count && waiting.length > 0) {
@@ -104,6 +109,7 @@ export async function findDepots(options: FindOptions): Promise<FoundDepots> {
     found.push(...asked.filter((_, i) => usable[i]));
   }
   signal.throwIfAborted();
+  await history.save();
   const lack = count - named.length - found.length;
   if (lack > 0) throw tooFew(count, lack);
   await kept.write(found.map(({ origin, by }): Chosen => ({ origin, by: by.edge })));
@@ -173,7 +179,11 @@ async function isUsable(candidate: Candidate, options: FindOptions): Promise<boo
     if (!isKept) checkRoom(room, options);
     return true;
   } catch (error) {
-    if (!options.signal.aborted) options.observe.passed(origin, asMillraceError(error));
+    if (options.signal.aborted) return false;
+    const failure = asMillraceError(error);
+    options.observe.passed(origin, failure);
+    // The edge that names it has answered, so the line is not to blame. Whom it knows is its own affair.
+    if (isOfSource(failure.row)) options.history.failed(origin, failure);
     return false;
   }
 }

@@ -11,7 +11,7 @@ import type { DepotAccess } from '../upload/spread-upload.ts';
 import { type FindOptions, type FoundDepots, findDepots } from './find-depots.ts';
 
 export interface FindForAugmentOptions
-  extends Pick<FindOptions, 'named' | 'state' | 'signal' | 'observe'> {
+  extends Pick<FindOptions, 'named' | 'state' | 'history' | 'signal' | 'observe'> {
   /** The file of the exNode, an absolute path. */
   readonly path: string;
   readonly exnode: Exnode;

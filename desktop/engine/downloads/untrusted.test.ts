@@ -76,7 +76,7 @@ describe('an entry of an untrusted list', () => {
       return download[name as keyof NewDownload] === 'x';
     });
     const known =
-      'category connections connectionsPerHost digests dir exnode file gid length limit login maxTries paused ' +
+      'category connections connectionsPerHost digests dir exnode file follow gid length limit login maxTries paused ' +
       'pieces priority redundancy redundantShare retryForMs sidecars startAt timeoutMs urls';
     expect(harmless.sort()).toEqual(known.split(' '));
   });

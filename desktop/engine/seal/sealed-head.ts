@@ -7,6 +7,8 @@ import {
   formatHead,
   type Head,
   isKeyText,
+  NEUTRAL_NAME,
+  NEUTRAL_TYPE,
   NONCE_BYTES,
   parseHead,
   TAG_BYTES,
@@ -25,6 +27,15 @@ const CIPHER = 'aes-256-gcm';
  */
 export function sealHead(key: Uint8Array, head: Head, nonce = randomBytes(NONCE_BYTES)): Buffer {
   return seal(keysOf(key).head, nonce, Buffer.from(formatHead(head)));
+}
+
+/** Returns the members by which the exNode of an encrypted file differs from that of a plain one. */
+export function sealedMembers(key: Uint8Array, head: Head) {
+  return {
+    ...{ name: NEUTRAL_NAME, type: NEUTRAL_TYPE, sha256: undefined },
+    sealed: sealHead(key, head).toString('base64'),
+    key: Buffer.from(key).toString('base64url'),
+  };
 }
 
 /** Encrypts bytes, and proves them. @returns nonce, ciphertext and tag */

@@ -9,6 +9,7 @@ import { type FoundDepots, findDepots } from '../depots/find-depots.ts';
 import type { KeptDepot } from '../settings/kept-depots.ts';
 import type { KeptShare } from '../store/share-store.ts';
 import { mayRetry, Retry } from '../upload/retry.ts';
+import type { KeptHistory } from '../upload/spread/kept-history.ts';
 import { type DepotAccess, spreadUpload } from '../upload/spread-upload.ts';
 import { keptError, type ShareList } from './share-list.ts';
 import { firstEnd, placesOf } from './stored-share.ts';
@@ -20,6 +21,8 @@ export interface ShareUpload {
   readonly known: readonly KeptDepot[];
   /** Folder of the upload's own journals: another one of the same file is not to take its space. */
   readonly folder: string;
+  /** Remembers how depots have done. */
+  readonly history: KeptHistory;
   readonly retryMs: Millis;
   /** Monotonic milliseconds. */
   readonly clock: () => Millis;
@@ -45,7 +48,7 @@ export async function uploadShare(upload: ShareUpload): Promise<void> {
 }
 
 async function store(upload: ShareUpload, share: KeptShare, source: UploadSource): Promise<void> {
-  const { id, list, known, folder, retryMs, clock, signal } = upload;
+  const { id, list, known, folder, history, retryMs, clock, signal } = upload;
   const named = share.depots.map((edge) => {
     const token = known.find(({ url }) => url === edge)?.token;
     if (token === undefined) throw new MillraceError('owner-token-required', edge);
@@ -60,6 +63,7 @@ async function store(upload: ShareUpload, share: KeptShare, source: UploadSource
   const spread = await spreadUpload({
     ...{ path: share.path, source, name: share.name, depots, copies: share.copies },
     encrypts: share.encrypts === true,
+    history,
     ...{ forMs: share.seconds * 1000, state: folder, retryMs, signal, now: clock },
     observe: {
       begun: (_bytes, stored) => onSent(stored),
@@ -85,7 +89,7 @@ async function store(upload: ShareUpload, share: KeptShare, source: UploadSource
 
 /** Finds further depots for more copies than depots. While the network is away, it is asked again. */
 async function enough(
-  { id, list, folder, retryMs, clock, signal }: ShareUpload,
+  { id, list, folder, history, retryMs, clock, signal }: ShareUpload,
   { copies, bytes, seconds }: KeptShare,
   named: readonly DepotAccess[],
 ): Promise<FoundDepots> {
@@ -98,7 +102,15 @@ async function enough(
     };
     try {
       return await findDepots({
-        ...{ named, count: copies, bytes, forMs: seconds * 1000, upload: [id], state: folder },
+        ...{
+          named,
+          count: copies,
+          bytes,
+          forMs: seconds * 1000,
+          upload: [id],
+          state: folder,
+          history,
+        },
         ...{ signal, observe: { found: () => {}, passed } },
       });
     } catch (error) {

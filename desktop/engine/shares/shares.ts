@@ -224,9 +224,12 @@ export class Shares {
     const { depots, clock } = this.#options;
     // Loaded with the first upload, so that it does not delay the start of the daemon.
     const { uploadShare } = await import('./share-upload.ts');
+    const { KeptHistory } = await import('../upload/spread/kept-history.ts');
     const folder = this.#folder(id);
     const known = depots();
-    await uploadShare({ id, list: this.list, known, folder, retryMs: RETRY_MS, clock, signal });
+    const history = new KeptHistory(this.#options.state);
+    const more = { folder, history, retryMs: RETRY_MS, clock, signal };
+    await uploadShare({ id, list: this.list, known, ...more });
     await this.#deleteCopy(this.list.get(id) as KeptShare);
   }
 

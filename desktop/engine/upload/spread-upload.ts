@@ -18,20 +18,22 @@ import {
   rootOf,
 } from '@millrace/shared/exnode/exnode';
 import { formatExnode } from '@millrace/shared/exnode/exnode-text';
-import { type Head, NEUTRAL_NAME, NEUTRAL_TYPE } from '@millrace/shared/exnode/seal';
+import { NEUTRAL_NAME } from '@millrace/shared/exnode/seal';
 import { type Placed, Placement, type Way } from '@millrace/shared/exnode/spread/placement';
 import { goOnWith, planSpread } from '@millrace/shared/exnode/spread/spread';
 import { sleep } from '@millrace/shared/node/sleep';
 import { openSource } from '../archive/open-source.ts';
 import type { UploadSource } from '../archive/upload-source.ts';
 import { patiently } from '../net/depot-pace.ts';
-import { sealHead } from '../seal/sealed-head.ts';
+import { sealedMembers } from '../seal/sealed-head.ts';
 import { digestSource, type FileDigests } from './block-digests.ts';
 import { EncryptedFile } from './encrypted-file.ts';
 import { fileLinks } from './file-links.ts';
 import { CommonProgress } from './spread/common-progress.ts';
 import { EarlierParts } from './spread/earlier-parts.ts';
-import { pullExtent } from './spread/pull-extent.ts';
+import type { KeptHistory } from './spread/kept-history.ts';
+import { LeftParts } from './spread/left-parts.ts';
+import { pullExtent, reserveExtent } from './spread/pull-extent.ts';
 import { DepotFailure } from './spread/pull-run.ts';
 import { storeText } from './store-text.ts';
 import { type Uploaded, type UploadObserver, type UploadOptions, upload } from './upload.ts';
@@ -67,6 +69,8 @@ export interface SpreadOptions extends Omit<UploadOptions, EachUpload> {
   readonly copies: number;
   /** True: depots get the ciphertext of the file, and learn neither its name nor its key. */
   readonly encrypts?: boolean;
+  /** Remembers how depots have done. */
+  readonly history: KeptHistory;
   readonly observe: SpreadObserver;
 }
 
@@ -111,6 +115,7 @@ export async function spreadUpload({ encrypts, ...options }: SpreadOptions): Pro
       await encrypted.close();
     }
   } finally {
+    await options.history.save();
     if (options.source === undefined) await source.close();
   }
 }
@@ -121,9 +126,10 @@ async function spread(options: OwnOptions): Promise<Spread> {
   const size = source.state.bytes;
   const parts = new EarlierParts({ ...options, keyId: encrypted?.keyId, file: source.state });
   const planned = planSpread(size, depots.length, copies);
-  const begun = copies === depots.length ? new Map() : await parts.find(planned);
+  const begun = await parts.find(copies === depots.length ? [] : planned);
   const plan = goOnWith(planned, (extent) => begun.get(extent) ?? []);
   const placement = new Placement(plan, depots.length);
+  const left = new LeftParts(parts, begun);
   const stop = new AbortController();
   const both = AbortSignal.any([signal, stop.signal]);
   const progress = new CommonProgress(options.observe, size * copies);
@@ -135,7 +141,7 @@ async function spread(options: OwnOptions): Promise<Spread> {
   const stored = { ...options, name: neutral, signal: both };
   const [read] = await Promise.all([
     encrypted === undefined ? digestSource(source, both).catch(failed) : undefined,
-    storeAll(stored, placement, found, progress, parts).catch(failed),
+    storeAll(stored, placement, found, progress, left).catch(failed),
   ]);
   const digests = read ?? (await (encrypted as EncryptedFile).digests(signal));
   // Parts are read one after the other: each is right by itself, whatever happens between them.
@@ -156,10 +162,11 @@ async function spread(options: OwnOptions): Promise<Spread> {
   const meant = new Set(planned.flatMap((extent) => extent.depots));
   const stores = new Set(placement.tasks.map((task) => task.depot));
   // A depot that was too slow for all its extents would be as slow with the exNode.
-  const left = depots.filter(
+  const takers = depots.filter(
     (_, depot) => !placement.isLost(depot) && (stores.has(depot) || !meant.has(depot)),
   );
-  const documents = await storeDocuments(shared, { ...options, depots: left });
+  const documents = await storeDocuments(shared, { ...options, depots: takers });
+  options.history.confirm();
   return {
     exnode: { ...shared, documents },
     ...{ name, sha256, bodyKey: encrypted?.bodyKey },
@@ -175,15 +182,6 @@ async function spread(options: OwnOptions): Promise<Spread> {
   };
 }
 
-/** Returns the members by which the exNode of an encrypted file differs from that of a plain one. */
-export function sealedMembers(key: Uint8Array, head: Head) {
-  return {
-    ...{ name: NEUTRAL_NAME, type: NEUTRAL_TYPE, sha256: undefined },
-    sealed: sealHead(key, head).toString('base64'),
-    key: Buffer.from(key).toString('base64url'),
-  };
-}
-
 /**
  * Uploads all extents: to each depot one after the other, to all depots at once. Beside that, each pulls
  * those that others have.
@@ -193,15 +191,13 @@ async function storeAll(
   placement: Placement,
   found: Map<Placed, Uploaded>,
   progress: CommonProgress,
-  parts: EarlierParts,
+  left: LeftParts,
 ): Promise<void> {
-  const { depots, copies, observe, now, signal } = options;
+  const { depots, copies, source, history, observe, now, signal } = options;
+  const keyId = options.encrypted?.keyId;
   const underWay = new Map<Placed, AbortController>();
   /** Depots that have pulled something. */
   const pullers = new Set<number>();
-  /** Releases of what slow depots have of extents: such a depot may get the extent again. */
-  const left = new Map<string, Promise<void>>();
-  const keyOf = ({ extent, depot }: Placed) => `${extent.start} ${depot}`;
   let whole = 0;
   /** Ends the waits of depots that have nothing to do. */
   let wake = new AbortController();
@@ -222,11 +218,11 @@ async function storeAll(
   const pull = async (task: Placed, own: Own) => {
     const { extent, depot } = task;
     const from = placement.storesOf(extent).flatMap((one) => found.get(one) ?? []);
-    const { source, encrypted } = options;
-    const outcome = await pullExtent({ ...own, source, keyId: encrypted?.keyId, extent, from });
+    const outcome = await pullExtent({ ...own, source, keyId, extent, from });
     if ('copy' in outcome) {
       pullers.add(depot);
       onStored(task, outcome.copy);
+      history.kept(own.edge);
       return;
     }
     const { failure, pulledBytes, giveUp } = outcome;
@@ -235,32 +231,44 @@ async function storeAll(
     placement.onPullFailed(task, !pullers.has(depot), now());
     if (placement.has(task)) observe.fed?.({ depot: own.edge }, failure.error);
   };
+  /** Notes a failure of a depot. @throws the error if it ends the upload */
+  const onFailed = (depot: number, thrown: unknown) => {
+    const error = thrown instanceof DepotFailure ? thrown.error : thrown;
+    // The end of all uploads is no fault of this depot.
+    const isDepots = thrown instanceof DepotFailure || leavesDepot(error);
+    if (signal.aborted || !isDepots || !placement.onLost(depot)) throw error;
+    const { edge } = depots[depot] as DepotAccess;
+    observe.left(edge, error as MillraceError);
+    history.suspect(edge, error as MillraceError);
+    // Its other uploads end as well.
+    for (const one of underWay.keys()) if (one.depot === depot) endSlow(one);
+  };
   const store = async (task: Placed, way: Way): Promise<void> => {
     const access = depots[task.depot] as DepotAccess;
     const { start, end } = task.extent;
     const { observer, forget } = progress.add();
     const abort = new AbortController();
     underWay.set(task, abort);
+    let [before, begunAt] = [0, now()];
     const observed: UploadObserver = {
       ...observer,
+      begun(bytes, stored) {
+        [before, begunAt] = [stored, now()];
+        observer.begun(bytes, stored);
+      },
       acknowledged: (stored) => endSlow(placement.onBytes(task, stored, now())),
     };
     const both = AbortSignal.any([signal, abort.signal]);
     const own = { ...options, ...access, observe: observed, signal: both };
     try {
-      await left.get(keyOf(task));
+      await left.begin(task);
       if (way === 'pull') await pull(task, own);
-      else onStored(task, await upload({ ...own, part: { start, end }, keepsRecord: true }));
-    } catch (thrown) {
-      const error = thrown instanceof DepotFailure ? thrown.error : thrown;
-      if (placement.has(task)) {
-        // The end of all uploads is no fault of this depot.
-        const isDepots = thrown instanceof DepotFailure || leavesDepot(error);
-        if (signal.aborted || !isDepots || !placement.onLost(task.depot)) throw error;
-        observe.left(access.edge, error as MillraceError);
-        // Its other uploads end as well.
-        for (const one of underWay.keys()) if (one.depot === task.depot) endSlow(one);
+      else {
+        onStored(task, await upload({ ...own, part: { start, end }, keepsRecord: true }));
+        history.kept(access.edge, end - start - before, now() - begunAt);
       }
+    } catch (thrown) {
+      if (placement.has(task)) onFailed(task.depot, thrown);
     } finally {
       underWay.delete(task);
     }
@@ -269,9 +277,20 @@ async function storeAll(
     forget();
     if (isWaiting || placement.isLost(task.depot)) return;
     observe.slow?.(access.edge);
-    left.set(keyOf(task), parts.leave(task));
+    history.suspect(access.edge, 'slow');
+    left.leave(task);
   };
+  // So a depot that takes no copy is known before the first one is stored.
+  const reserved = depots.map(async (access, depot) => {
+    const [task] = placement.tasks.filter((one) => one.depot === depot);
+    if (copies === 1 || copies < depots.length || depot === 0 || task === undefined) return;
+    const { extent } = task;
+    await reserveExtent({ ...options, ...access, keyId, extent }).catch((thrown: unknown) =>
+      onFailed(depot, thrown),
+    );
+  });
   const storeAt = async (depot: number, way: Way) => {
+    await reserved[depot];
     while (!placement.isDone && !placement.isLost(depot)) {
       const task = placement.next(depot, way, now());
       if (task !== undefined) {
@@ -286,7 +305,7 @@ async function storeAll(
   };
   const ways: readonly Way[] = copies > 1 ? ['send', 'pull'] : ['send'];
   await Promise.all(depots.flatMap((_, depot) => ways.map((way) => storeAt(depot, way))));
-  await Promise.all(left.values());
+  await left.settle(placement.tasks, (depot) => placement.isLost(depot));
 }
 
 /** Returns true for errors of a depot, which other depots may not have. */

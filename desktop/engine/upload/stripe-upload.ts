@@ -72,6 +72,7 @@ export async function stripeUpload(options: StripeOptions): Promise<Spread> {
       await encrypted?.close();
     }
   } finally {
+    await options.history.save();
     if (options.source === undefined) await source.close();
   }
 }
@@ -140,6 +141,10 @@ class StripeUpload {
       ...spaces.map(({ allocated }) => Date.parse(allocated.expires)),
     ];
     const lost = [...this.#lost.values()];
+    const { history } = this.#options;
+    for (const { access } of spaces) history.kept(access.edge);
+    for (const { edge, error } of lost) history.suspect(edge, error);
+    history.confirm();
     for (const { edge, error } of lost) {
       observe.lacking(edge, error, this.#options.parity - lost.length);
     }
@@ -260,6 +265,7 @@ class StripeUpload {
       if (!(await this.#places.replace(depot))) continue;
       this.#lost.delete(depot);
       this.#options.observe.left(edge, error);
+      this.#options.history.suspect(edge, error);
       await released(space);
       await space.unlock();
     }

@@ -10,9 +10,9 @@ import {
   rootOf,
 } from '@millrace/shared/exnode/exnode';
 import type { Stripe } from '@millrace/shared/exnode/stripe';
+import { sealedMembers } from '../seal/sealed-head.ts';
 import type { Allocated } from './depot-client.ts';
 import type { EncryptedFile } from './encrypted-file.ts';
-import { sealedMembers } from './spread-upload.ts';
 import type { StripeDigests } from './stripe-worker.ts';
 
 export interface StripedFile {

@@ -1,4 +1,4 @@
-/** Copies that depots pull from each other: what the computer of the user sends, and what is right in the end. */
+/** Uploads to several depots: copies that depots pull from each other, slow depots, limits. */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -44,7 +44,11 @@ async function twoDepots(name: string, from?: string): Promise<[HeldDepot, HeldD
 }
 
 /** Uploads the file to depots, as a copy at each. @returns the events, and the path of the exNode */
-async function uploaded(depots: readonly HeldDepot[], name: string, ...options: string[]) {
+async function uploaded(
+  depots: readonly { readonly url: string }[],
+  name: string,
+  ...options: string[]
+) {
   const exnode = join(stage.folder, `${name}.exnode`);
   const { code, stdout, stderr } = await runCli(
     [
@@ -63,6 +67,16 @@ async function gotten(exnode: string, name: string): Promise<string> {
   const { code, stdout, stderr } = await runCli(['get', exnode, '-o', path], env);
   if (code !== 0) throw new Error(stdout + stderr);
   return digestAt(path);
+}
+
+/** Returns what the command says of depots. */
+async function reputes(
+  depots: readonly { readonly url: string }[],
+): Promise<(string | undefined)[]> {
+  const listed: { origin: string; repute: string }[] = JSON.parse(
+    (await runCli(['depots', '--json'], env)).stdout,
+  ).depots;
+  return depots.map(({ url }) => listed.find(({ origin }) => origin === url)?.repute);
 }
 
 const appended = (depots: readonly HeldDepot[]) =>
@@ -101,7 +115,7 @@ test.each([
 test('a copy whose pull breaks off is sent from where it stands, and that is said', async () => {
   const depots = await twoDepots('broken');
   const [first, second] = depots;
-  // The one that is sent the file is the first that is named.
+  // The file is sent to the depot that is named first.
   first.cutReads(3 * MIB);
   const { exnode, events } = await uploaded(depots, 'broken');
   expect(events.filter(({ event }) => event === 'fed')).toMatchObject([{ edge: second.url }]);
@@ -112,7 +126,7 @@ test('a copy whose pull breaks off is sent from where it stands, and that is sai
   expect(await gotten(exnode, 'broken-without')).toBe(digest);
 });
 
-test('a copy at a depot that may not pull from the other one is sent, and the reason is said', async () => {
+test('a copy at a depot that may not pull from the other one is sent, and what depots did is remembered', async () => {
   const depots = await twoDepots('refused', 'nowhere.example');
   const { exnode, events } = await uploaded(depots, 'refused');
   expect(events.filter(({ event }) => event === 'fed')).toMatchObject([
@@ -120,4 +134,54 @@ test('a copy at a depot that may not pull from the other one is sent, and the re
   ]);
   await depots[0].edge.stop('SIGKILL');
   expect(await gotten(exnode, 'refused-without')).toBe(digest);
+  expect(await reputes(depots)).toEqual(['good', 'good']);
+  expect((await runCli(['stat', exnode, '--check'], env)).code).toBe(3);
+  expect(await reputes(depots)).toEqual(['bad', 'good']);
+});
+
+test('a depot that does not take its copy ends the upload before the first one is stored', async () => {
+  const [first, second] = await twoDepots('early');
+  first.open(false);
+  const wrong = join(stage.folder, 'wrong-token');
+  await writeFile(wrong, 'not-the-token-of-any-owner\n');
+  const { code, stdout } = await runCli(
+    [
+      ...['upload', file, '--edge', first.url, '--token-file', stage.tokenFile],
+      ...['--edge', second.url, '--token-file', wrong, '--json'],
+      ...['-o', join(stage.folder, 'early.exnode')],
+    ],
+    env,
+  );
+  expect([code, eventsOf(stdout).at(-1).code]).toEqual([4, 'owner-token-required']);
+});
+
+test('an upload in parts moves what a slow depot was to store to the others', async () => {
+  const fast = await twoDepots('fast');
+  // So slow that its third of the file would take one and a half minutes.
+  await stage.setOwners('alice', 'rate=32KiB/s');
+  // Not behind a front: it acknowledges what it has, bit by bit.
+  const slow = await stage.start(...optionsOf('slow'));
+  await stage.setOwners('alice');
+  const { exnode, events } = await uploaded([slow, ...fast], 'slow', '--copies', '1');
+  const left = events.flatMap(({ event, edge }) => (event === 'depot-slow' ? [edge] : []));
+  expect(left).toContain(slow.url);
+  const metrics = await (await fetch(`${slow.url}/-/metrics`)).text();
+  expect(metrics).toMatch(/^\w+_depot_received_bytes_total\S* [1-9]/m);
+  const text = await readFile(exnode, 'utf8');
+  expect(text).not.toContain(slow.url);
+  expect(await gotten(exnode, 'without-slow')).toBe(digest);
+  expect(await reputes([slow])).toEqual(['bad']);
+});
+
+test('a limited upload sends no faster than its limit, over all depots together', async () => {
+  const depots = await twoDepots('limited');
+  const rate = 2 * MIB;
+  // Not from the first byte on, which a busy machine may read late.
+  const begunAt = performance.now();
+  await uploaded(depots, 'limited', '--copies', '1', '--limit', '2MiB/s');
+  const ms = Math.max(...depots.map(({ appendedAt: [, last] }) => last)) - begunAt;
+  // A quarter of a second at once, and a piece of 256 KiB for each depot that is on its way.
+  const atOnce = rate / 4 + depots.length * 256 * 1024;
+  expect(appended(depots)).toBeGreaterThanOrEqual(BYTES);
+  expect(BYTES - atOnce).toBeLessThanOrEqual((rate * ms) / 1000);
 });

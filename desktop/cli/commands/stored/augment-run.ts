@@ -10,6 +10,7 @@ import { allReplicas } from '@millrace/shared/exnode/replicas';
 import { isDepotTarget } from '@millrace/shared/http/urls/depot-link';
 import { findForAugment } from '../../../engine/depots/find-for-augment.ts';
 import { augmentExnode } from '../../../engine/stored/augment-exnode.ts';
+import { KeptHistory } from '../../../engine/upload/spread/kept-history.ts';
 import type { CliContext, CommonOptions, Report } from '../../console/context.ts';
 import { edgeOrigin } from '../../console/edge-link.ts';
 import { depotsOf } from '../../options/depots.ts';
@@ -64,7 +65,7 @@ async function augmentOwned(
   try {
     const { depots, forget } = await findForAugment({
       ...{ path: resolve(cwd, given), exnode, findings, copies, named, state, signal },
-      ...{ forMs: end - wallClock(), observe: view },
+      ...{ forMs: end - wallClock(), history: new KeptHistory(state), observe: view },
     });
     const done = await augmentExnode({
       ...{ exnode, findings, depots, copies, retryMs: RETRY_MS, signal, wallClock },

@@ -1,11 +1,13 @@
 /** Asks the depots of an exNode for its replicas, and shows how far that is. */
 
 import { RateMeter } from '@millrace/shared/download/figures/rate-meter';
+import { eventsIn } from '@millrace/shared/exnode/depot-history';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
 import type { Findings } from '@millrace/shared/exnode/findings';
 import { allReplicas, replicaBytes } from '@millrace/shared/exnode/replicas';
 import { checkReplicas } from '../../../engine/stored/check-replicas.ts';
 import { verifyReplicas } from '../../../engine/stored/verify-replicas.ts';
+import { KeptHistory } from '../../../engine/upload/spread/kept-history.ts';
 import type { CliContext, Report } from '../../console/context.ts';
 import { MovingLine } from '../../text/moving-line.ts';
 import { printable } from '../../text/printable.ts';
@@ -16,12 +18,25 @@ const TERMINAL_INTERVAL_MS = 200;
 const PLAIN_INTERVAL_MS = 5000;
 
 /**
- * Asks for all replicas.
+ * Asks for all replicas, and remembers which depots have kept theirs.
  *
  * @param reads true to read all of them, which shows whether their bytes are right
  * @throws MillraceError `interrupted`
  */
 export async function findReplicas(
+  exnode: Exnode,
+  reads: boolean,
+  report: Report,
+  context: CliContext,
+): Promise<Findings> {
+  const findings = await askAll(exnode, reads, report, context);
+  const history = new KeptHistory(context.state);
+  for (const [depot, event] of eventsIn(findings)) history.note(depot, event);
+  await history.save();
+  return findings;
+}
+
+async function askAll(
   exnode: Exnode,
   reads: boolean,
   report: Report,

@@ -13,6 +13,7 @@ import {
   type FoundDepots,
   findDepots,
 } from '../../../engine/depots/find-depots.ts';
+import { KeptHistory } from '../../../engine/upload/spread/kept-history.ts';
 import {
   type DepotAccess,
   type Spread,
@@ -95,6 +96,7 @@ async function runFrom(
   const common: CommonUpload = {
     ...{ path, source, name, signal: context.signal, state: context.state },
     limit: limitOf(options.limit, depotsOfUpload(depots.length, options)),
+    history: new KeptHistory(context.state),
     forMs: options.for ?? WEEK_MS,
     retryMs: options.retryFor ?? RETRY_MS,
     now: () => performance.now(),
@@ -160,7 +162,7 @@ export function isSingle(
  * @throws MillraceError `too-few-depots`
  */
 async function enough(
-  { path, source, forMs, state, signal }: CommonUpload,
+  { path, source, forMs, state, history, signal }: CommonUpload,
   named: readonly DepotAccess[],
   { copies = named.length, stripe, encrypt = false }: UploadCommandOptions,
   observe: FindObserver,
@@ -169,7 +171,7 @@ async function enough(
   const size = source.state.bytes;
   const what = stripe === undefined ? `copies ${copies}` : `stripe ${stripe.data}+${stripe.parity}`;
   return findDepots({
-    ...{ named, count, forMs, state, signal, observe },
+    ...{ named, count, forMs, state, history, signal, observe },
     bytes: stripe === undefined ? size : bytesOfDepot(size, stripe),
     upload: [path, what, `${encrypt}`, ...named.map(({ edge }) => edge)],
   });

@@ -7,6 +7,7 @@ import { formatExnode } from '@millrace/shared/exnode/exnode-text';
 import { findDepots } from '../../../engine/depots/find-depots.ts';
 import { lookAtUrl } from '../../../engine/stored/url-source.ts';
 import { storeFirstAtAny, urlUpload } from '../../../engine/stored/url-upload.ts';
+import { KeptHistory } from '../../../engine/upload/spread/kept-history.ts';
 import type { CliContext, Report } from '../../console/context.ts';
 import { edgeOrigin } from '../../console/edge-link.ts';
 import { writeResult } from '../../console/result-file.ts';
@@ -63,6 +64,7 @@ export async function runUrlUpload(
     const copies = options.copies ?? named.length;
     const { depots, forget } = await findDepots({
       ...{ named, count: copies, bytes: source.bytes, forMs: common.forMs, state, signal },
+      history: new KeptHistory(state),
       upload: [source.url, `copies ${copies}`, ...named.map((one) => one.edge)],
       observe: view,
     });
