@@ -9,7 +9,8 @@ import type { MethodName, ParamsIf, ResultOf } from '@millrace/shared/bridge/con
 import { CallLost, Calls } from '@millrace/shared/bridge/rpc/calls';
 import WebSocket from 'ws';
 
-const CONNECT_TIMEOUT_MS = 5000;
+/** Longest time for a daemon to take the connection; one that reads a long list may be busy for some seconds. */
+const CONNECT_TIMEOUT_MS = 15_000;
 /** Most bytes of a message, as at the daemon. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 

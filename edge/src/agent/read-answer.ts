@@ -9,6 +9,7 @@ import { answerFreshness, isPassable } from '@millrace/shared/http/answers/passe
 import { passedFields } from '@millrace/shared/http/answers/passed-fields';
 import { contentCoding } from '@millrace/shared/http/answers/range-contract';
 import { LABEL_FIELDS } from '@millrace/shared/http/fields/labels';
+import { Deadline } from '@millrace/shared/node/deadline';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import { answerError } from '../egress/answer-error.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
@@ -125,7 +126,8 @@ async function readBody(response: HttpResponse, signal: AbortSignal): Promise<Bu
   if (signal.aborted) abort();
   signal.addEventListener('abort', abort, { once: true });
   const slow = () => giveUp(new MillraceError('origin-timeout', 'its answer takes too long'));
-  const timer = setTimeout(slow, BODY_MS);
+  const deadline = new Deadline(slow);
+  deadline.set(BODY_MS);
   try {
     await response.pipe((piece) => {
       bytes += piece.length;
@@ -138,7 +140,7 @@ async function readBody(response: HttpResponse, signal: AbortSignal): Promise<Bu
     if (reason === TOO_LONG) return undefined;
     throw reason ?? error;
   } finally {
-    clearTimeout(timer);
+    deadline.clear();
     signal.removeEventListener('abort', abort);
   }
 }
