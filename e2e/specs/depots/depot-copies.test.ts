@@ -179,7 +179,7 @@ test('a limited upload sends no faster than its limit, over all depots together'
   // Not from the first byte on, which a busy machine may read late.
   const begunAt = performance.now();
   await uploaded(depots, 'limited', '--copies', '1', '--limit', '2MiB/s');
-  const ms = Math.max(...depots.map(({ appendedAt: [, last] }) => last)) - begunAt;
+  const ms = Math.max(...depots.map(({ appendedAt }) => appendedAt)) - begunAt;
   // A quarter of a second at once, and a piece of 256 KiB for each depot that is on its way.
   const atOnce = rate / 4 + depots.length * 256 * 1024;
   expect(appended(depots)).toBeGreaterThanOrEqual(BYTES);

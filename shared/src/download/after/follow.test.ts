@@ -1,3 +1,4 @@
+import { describe, expect, test } from '@jest/globals';
 import { firstStep, nextStep } from './follow.ts';
 
 const file = { name: '/d/file.bin', type: undefined, isKnown: false, isDescribed: false };
