@@ -201,7 +201,9 @@ test('a client that leaves in the middle of a body, whatever process it has, com
     socket.destroy();
     await becomes(async () => (await edge.status()).admission.appends?.use, 0);
     const { headers } = await askDepot('HEAD', write);
-    expect([headers.get('upload-offset'), headers.get('upload-complete')]).toEqual(['3', '?0']);
+    expect(headers.get('upload-complete')).toBe('?0');
+    // The client may have left before the process that stores them had its bytes.
+    expect(['0', '3']).toContain(headers.get('upload-offset'));
   }
 });
 
