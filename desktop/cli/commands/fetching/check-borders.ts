@@ -38,11 +38,6 @@ export interface BorderOptions {
   readonly signal: AbortSignal;
 }
 
-/** Files while their pieces are checked: how often each part was fetched again. */
-interface Looked extends FetchedFile {
-  readonly again: readonly string[];
-}
-
 /** Most names in an error. */
 const MOST_NAMES = 3;
 
@@ -55,80 +50,119 @@ export async function checkBorders(
   fetched: readonly FetchedFile[],
   { view, fetch, signal }: BorderOptions,
 ): Promise<MillraceError | undefined> {
-  const files: Looked[] = fetched.map((file) => ({ ...file, again: [] }));
+  const files = [...fetched];
+  const found: Found = { right: new Map(), unchecked: new Map(), failed: new Set() };
+  let open = piecesOf(files);
   for (;;) {
-    const found = await look(files);
-    signal.throwIfAborted();
-    if (found.again.size === 0) return conclude(files, found, view);
-    for (const [index, parts] of found.again) {
-      const file = files[index] as Looked;
-      const { urls } = file.request;
-      const bytes = formatBytes(new RangeSet(parts.map(rangeOfPart)).bytes);
-      view.event({ kind: 'note', ...noteOf('shared-wrong', { bytes }) }, urls[0] as string);
-      const before = { request: file.request, path: file.result?.path };
-      const request = { ...requestAgain(before, parts), rename: false };
-      const result = await fetch(request);
-      const again = [...file.again, ...parts.map(({ key }) => key)];
-      files[index] = { ...file, request, result, finishedAt: Date.now(), again };
+    const wrong: SharedPieceOf[] = [];
+    for (const piece of open) {
+      if (!(await isJudged(piece, files, found))) wrong.push(piece);
       signal.throwIfAborted();
     }
+    if (wrong.length === 0) return conclude(files, found, view);
+    for (const [index, parts] of partsAgain(wrong, files)) {
+      const file = files[index] as FetchedFile;
+      const bytes = formatBytes(new RangeSet(parts.map(rangeOfPart)).bytes);
+      const note = { kind: 'note', ...noteOf('shared-wrong', { bytes }) } as const;
+      view.event(note, file.request.urls[0] as string);
+      const before = { request: file.request, path: file.result?.path };
+      const request = { ...requestAgain(before, parts), rename: false };
+      files[index] = { ...file, request, result: await fetch(request), finishedAt: Date.now() };
+      signal.throwIfAborted();
+    }
+    open = wrong;
   }
 }
 
-interface Found {
-  /** Parts to fetch again, by the index of their file. */
-  readonly again: Map<number, SharedPiece[]>;
-  readonly right: Ranges;
-  readonly unchecked: Ranges;
-  /** Indexes of files that share a piece which stays wrong. */
-  readonly failed: Set<number>;
+/** A piece, with the parts that files have of it. */
+interface SharedPieceOf {
+  readonly hex: string;
+  readonly parts: readonly {
+    /** Index of the file. */
+    readonly index: number;
+    readonly part: SharedPiece;
+    /** How often it was fetched again. */
+    again: number;
+  }[];
 }
 
 type Ranges = Map<number, ByteRange[]>;
 
-async function look(files: readonly Looked[]): Promise<Found> {
-  const found: Found = {
-    ...{ again: new Map(), right: new Map(), unchecked: new Map(), failed: new Set() },
-  };
-  const pieces = new Map(files.flatMap(({ shared }) => shared.map((one) => [one.key, one])));
-  for (const { key, hex } of pieces.values()) {
-    const holders = files.flatMap((file, index) => holderOf(file, index, key) ?? []);
-    const cover = coverOf(holders);
-    const digest =
-      cover.kind === 'whole'
-        ? await digestOfPiece(cover.stretches, (id) => leftFile(files[Number(id)]))
-        : undefined;
-    if (digest === undefined) note(found.unchecked, holders);
-    else if (digest === hex) note(found.right, holders);
-    else {
-      const step = afterWrong(holders);
-      // Digests of the files themselves say that they are right.
-      if (step.kind === 'contradicts') continue;
-      for (const { gid, part } of step.holders) {
-        const index = Number(gid);
-        if (step.kind === 'fail') found.failed.add(index);
-        else found.again.set(index, [...(found.again.get(index) ?? []), part]);
-      }
-    }
-  }
-  return found;
+/** Results of the checks, by the indexes of files. */
+interface Found {
+  readonly right: Ranges;
+  readonly unchecked: Ranges;
+  /** Files that share a piece which stays wrong. */
+  readonly failed: Set<number>;
 }
 
-function leftFile(file: Looked | undefined) {
-  const { result, finishedAt } = file as Looked;
+function piecesOf(files: readonly FetchedFile[]): SharedPieceOf[] {
+  const pieces = new Map<string, { hex: string; parts: SharedPieceOf['parts'][number][] }>();
+  for (const [index, { shared }] of files.entries()) {
+    for (const part of shared) {
+      const piece = pieces.get(part.key) ?? { hex: part.hex, parts: [] };
+      piece.parts.push({ index, part, again: 0 });
+      pieces.set(part.key, piece);
+    }
+  }
+  return [...pieces.values()];
+}
+
+/** Checks a piece. @returns false if its parts are to be fetched again */
+async function isJudged(
+  { hex, parts }: SharedPieceOf,
+  files: readonly FetchedFile[],
+  { right, unchecked, failed }: Found,
+): Promise<boolean> {
+  const holders = parts.map(({ index, part, again }) => holderOf(files, index, part, again));
+  const cover = coverOf(holders);
+  const digest =
+    cover.kind === 'whole'
+      ? await digestOfPiece(cover.stretches, (id) => leftFile(files[Number(id)]))
+      : undefined;
+  if (digest === undefined) note(unchecked, holders);
+  else if (digest === hex) note(right, holders);
+  else {
+    const step = afterWrong(holders);
+    if (step.kind === 'again') return false;
+    // Where the files contradict the piece, digests of their own say that they are right.
+    if (step.kind === 'fail') for (const { gid } of step.holders) failed.add(Number(gid));
+  }
+  return true;
+}
+
+/** Counts the parts of wrong pieces as fetched again. @returns them, by the index of their file */
+function partsAgain(wrong: readonly SharedPieceOf[], files: readonly FetchedFile[]) {
+  const again = new Map<number, SharedPiece[]>();
+  for (const one of wrong.flatMap(({ parts }) => parts)) {
+    // A digest of the whole file has shown that this one is right.
+    if (isProven(files[one.index])) continue;
+    one.again++;
+    again.set(one.index, [...(again.get(one.index) ?? []), one.part]);
+  }
+  return again;
+}
+
+function leftFile(file: FetchedFile | undefined) {
+  const { result, finishedAt } = file as FetchedFile;
   return result && { path: result.path, length: result.bytes, finishedAt };
 }
 
+const isProven = (file: FetchedFile | undefined) =>
+  file?.result?.digest !== undefined || file?.result?.vouch !== undefined;
+
 /** Returns what a file has of a piece, with its index as its id. */
-function holderOf(file: Looked, index: number, key: string): Holder | undefined {
-  const part = file.shared.find((one) => one.key === key);
-  if (part === undefined) return undefined;
-  const { result, request, again } = file;
+function holderOf(
+  files: readonly FetchedFile[],
+  index: number,
+  part: SharedPiece,
+  again: number,
+): Holder {
+  const { result, request } = files[index] as FetchedFile;
   return {
-    ...{ gid: String(index), part, sources: request.urls.length },
+    ...{ gid: String(index), part, sources: request.urls.length, again },
     state: result === undefined ? 'failed' : 'complete',
-    isProven: result?.digest !== undefined || result?.vouch !== undefined,
-    again: again.filter((one) => one === key).length,
+    isProven: isProven(files[index]),
   };
 }
 
@@ -142,7 +176,7 @@ function note(ranges: Ranges, holders: readonly Holder[]): void {
 
 /** Reports what is known of the pieces in the end. */
 function conclude(
-  files: readonly Looked[],
+  files: readonly FetchedFile[],
   { right, unchecked, failed }: Found,
   view: BorderOptions['view'],
 ): MillraceError | undefined {
