@@ -46,7 +46,7 @@ export class SilentOrigins {
         this.#late.add(name);
         answer.catch(() => {}).finally(() => this.#late.delete(name));
         resolve(undefined);
-      }, patience);
+      }, patience).unref();
     });
     try {
       return await Promise.race([answer, over]);
