@@ -4,145 +4,17 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { atATime } from '../../fixtures/at-a-time.ts';
+import {
+  ENDS,
+  FAILURES,
+  HARDER_THROUGH_AN_EDGE,
+  OK,
+  SLOW_THROUGH_AN_EDGE,
+} from '../../fixtures/faults/fault-ends.ts';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { classOf, FAULT_NAMES, UNSEEN_BY_EDGES, versionsOf } from '../../fixtures/faults/faults.ts';
 import { filesIn, runWatched } from '../../fixtures/faults/faults-run.ts';
 import { EdgeProcess, temporaryFolder } from '../../fixtures/programs/processes.ts';
-
-/** Exit statuses, as documented. */
-const [OK, NETWORK, REFUSED, CHECKSUM, SOURCE] = [0, 3, 4, 5, 7];
-
-/** Exit statuses of a download whose only source has the fault. */
-const ENDS: Readonly<Record<string, readonly number[]>> = {
-  'two-content-ranges': [SOURCE],
-  'unsatisfiable-always': [REFUSED],
-  'short-length': [SOURCE],
-  'long-body': [SOURCE],
-  'reset-at-once': [NETWORK],
-  'close-before-header': [NETWORK],
-  'stall-header': [NETWORK],
-  refused: [NETWORK],
-  'chunked-broken': [NETWORK],
-  'content-digest-wrong': [SOURCE],
-  'repr-digest-wrong': [CHECKSUM, SOURCE],
-  'digest-wrong': [CHECKSUM, SOURCE],
-  'not-found': [REFUSED],
-  gone: [REFUSED],
-  forbidden: [REFUSED],
-  'server-error': [REFUSED],
-  'busy-for-ever': [REFUSED],
-  'busy-absurd': [REFUSED],
-  'strange-status': [SOURCE],
-  'no-content': [REFUSED],
-  'reset-content': [REFUSED],
-  'not-modified': [REFUSED, SOURCE],
-  'redirect-loop': [REFUSED],
-  'redirect-to-file': [REFUSED],
-  'redirect-nowhere': [REFUSED],
-  'redirect-empty': [REFUSED],
-  'gzip-transfer-cut': [NETWORK],
-  'two-lengths-listed': [SOURCE],
-  'length-too-long': [SOURCE],
-  'length-of-nothing': [NETWORK],
-  'length-in-words': [SOURCE],
-  'switching-protocols': [NETWORK, SOURCE],
-  garbage: [SOURCE],
-  'two-lengths': [SOURCE],
-  'negative-length': [SOURCE],
-  'length-and-chunked': [SOURCE],
-  'bad-chunk-size': [SOURCE, NETWORK],
-  'endless-header': [SOURCE, NETWORK],
-};
-const FAILURES = [NETWORK, REFUSED, CHECKSUM, SOURCE];
-
-/** Faults that a download overcomes directly but may not overcome through an edge, with reasons. */
-const HARDER_THROUGH_AN_EDGE: ReadonlySet<string> = new Set([
-  // The edge passes on whole chunks: the client may time out before it gets one.
-  'stall-body',
-  'chunked-ranges-broken',
-  'refused-at-first',
-  // The edge accepts no multipart answers from origins.
-  'multipart',
-  'multipart-unordered',
-  'multipart-later',
-  // The edge accepts no ranges of a file that has lost the validator of its versions.
-  'etag-missing-later',
-  // The edge accepts no unusual interim answer.
-  'continue-unasked',
-  // The edge sends no cookies of its own.
-  'redirect-until-cookie',
-  // The edge accepts no answers that break the rules of HTTP or are encoded.
-  'content-range-colon',
-  'content-range-equals',
-  'content-range-spaces',
-  'content-range-unitless',
-  'same-length-listed',
-  'same-length-twice',
-  'many-fields',
-  'chunked-twice',
-  'gzip-transfer',
-  'gzip-transfer-whole',
-  'bad-header-line',
-  'nul-in-header',
-  'very-long-header',
-  'bare-line-feeds',
-  'folded-header',
-  'control-in-name',
-  'gzip',
-  'gzip-whole',
-  'gzip-ranges',
-  // The edge refuses the dead port, which belongs to another protocol. It follows the redirect again
-  // once the file is stale: on a quick machine the download has ended by then.
-  'redirect-to-dead',
-  // The edge asks for ranges, again and again.
-  'works-once',
-  'works-once-gone',
-  'works-once-failing',
-  'works-once-late',
-  'works-once-reset',
-  'works-once-page',
-  'works-twice',
-  'works-twice-reset',
-  'expired-link',
-  'login-page-range',
-  'ranges-forbidden',
-  'ranges-fail',
-  'ranges-reset',
-  'if-range-refused',
-  'range-as-ok',
-  'range-as-ok-later',
-  'range-as-whole',
-  'total-is-end',
-  'unsatisfiable-as-empty',
-  'whole-as-range',
-  'wrong-total',
-  'multipart-incomplete',
-  // The edge accepts no whole answers of origins whose ranges break the contract.
-  'unsatisfiable-at-first',
-  'unsatisfiable-ranges',
-  'unsatisfiable-sometimes',
-  'changes-always',
-  'earlier-range',
-  'etag-per-request',
-  'inverted-range',
-  'longer-range',
-  'malformed-content-range',
-  'mirrors-out-of-step',
-  'missing-content-range',
-  'multipart-elsewhere',
-  'multipart-for-one-range',
-  'multipart-overlapping',
-  'multipart-wrong-boundary',
-  'other-unit',
-  'shorter-range',
-  'unknown-length',
-  'wrong-end',
-  'wrong-start',
-  'wrong-start-later',
-]);
-
-/** Faults that are not tested through an edge: it retries for 40 s before it gives up. */
-const SLOW_THROUGH_AN_EDGE: ReadonlySet<string> = new Set(['close-delimited-ranges-cut']);
 
 const isStall = (fault: string) => fault.startsWith('stall-');
 

@@ -1,65 +1,10 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import type { Socket } from 'node:net';
+import { describe, expect, test } from '@jest/globals';
 import { resetConnection } from '@millrace/shared/node/reset-connection';
-import { handleClientErrors } from './client-errors.ts';
 import { releaseParser } from './http1-parser.ts';
+import { client, get, hurry, send, serve, type Taken } from './testing/parser-stage.ts';
 
-const ending: (() => void)[] = [];
-afterEach(() => {
-  for (const end of ending.splice(0)) end();
-});
-
-interface Taken {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
-}
-
-/** A server whose requests the test answers itself. */
-async function serve() {
-  const taken: Taken[] = [];
-  const server: Server = createServer({ connectionsCheckingInterval: 5 });
-  handleClientErrors(server);
-  server.on('request', (req, res) => taken.push({ req, res }));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  ending.push(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const next = async (index: number): Promise<Taken> => {
-    while (taken.length <= index) await once(server, 'request');
-    return taken[index] as Taken;
-  };
-  return { server, taken, next };
-}
-
-/** Makes a server find late whatever is not complete, but only once the requests before it came. */
-function hurry(server: Server): void {
-  server.headersTimeout = 1;
-  server.requestTimeout = 1;
-}
-
-/** A client that keeps everything that it receives. */
-async function client(server: Server) {
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  ending.push(() => socket.destroy());
-  const got = { socket, text: '', reset: false, closed: Promise.resolve() };
-  socket.on('data', (data) => {
-    got.text += data.toString('latin1');
-  });
-  socket.on('error', (error: NodeJS.ErrnoException) => {
-    got.reset = error.code === 'ECONNRESET';
-  });
-  got.closed = new Promise((resolve) => socket.once('close', () => resolve()));
-  await once(socket, 'connect');
-  return got;
-}
-
-const send = (socket: Socket, text: string) => socket.write(Buffer.from(text, 'latin1'));
-const get = (target: string, version = '1.1', fields = '') =>
-  `GET ${target} HTTP/${version}\r\nHost: x\r\n${fields}\r\n`;
 const RAW = '/caf\xc3\xa9';
 
 describe('a request that came while the process was kept from running', () => {
@@ -219,103 +164,6 @@ describe('a request whose target has bytes above ASCII', () => {
     resetConnection(got.socket);
     await closed;
     expect(second?.parser).toBeNull();
-  });
-});
-
-describe('an error behind an unfinished response', () => {
-  const errors: [name: string, bytes: string, answer: RegExp | undefined][] = [
-    ['a raw target', get(RAW), undefined],
-    ['a raw target without an end', 'GET /\xe9', undefined],
-    ['an unknown method', 'blah\r\n\r\n', /^HTTP\/1\.1 400 /],
-    ['bytes of TLS', '\x16\x03\x01\x02\0\x01\0', /^HTTP\/1\.1 400 /],
-    ['a bad version', 'GET / HTTP/9.9\r\n\r\n', /^HTTP\/1\.1 400 /],
-    ['a bad field', get('/', '1.1', 'a b: c\r\n'), /^HTTP\/1\.1 400 /],
-    [
-      'two lengths',
-      get('/', '1.1', 'Content-Length: 1\r\nContent-Length: 2\r\n'),
-      /^HTTP\/1\.1 400 /,
-    ],
-    [
-      'a length and chunks',
-      get('/', '1.1', 'Content-Length: 1\r\nTransfer-Encoding: chunked\r\n'),
-      /^HTTP\/1\.1 400 /,
-    ],
-    ['too large a header', get('/', '1.1', `X: ${'x'.repeat(20_000)}\r\n`), /^HTTP\/1\.1 431 /],
-    ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /^HTTP\/1\.1 400 /],
-  ];
-
-  test.each(errors)('waits for the end of the response: %s', async (_, bytes, answer) => {
-    const { server, next, taken } = await serve();
-    const failed = once(server, 'clientError');
-    const got = await client(server);
-    send(got.socket, get('/first') + bytes);
-    const { res } = await next(0);
-    await failed;
-    // More of it comes; the parser has failed for good.
-    send(got.socket, 'x'.repeat(1000));
-    res.writeHead(200, { 'content-length': 10 });
-    res.write('01234');
-    await once(got.socket, 'data');
-    send(got.socket, bytes);
-    res.end('56789');
-    await got.closed;
-    const [head = '', body = ''] = got.text.split(/(?<=\r\n\r\n)/);
-    expect(head).toMatch(/^HTTP\/1\.1 200 /);
-    expect(body.slice(0, 10)).toBe('0123456789');
-    const rest = got.text.slice(head.length + 10);
-    if (answer === undefined) expect(rest).toBe('');
-    else expect(rest).toMatch(answer);
-    expect([got.reset, taken.length]).toEqual([false, 1]);
-  });
-
-  test('responses that wait behind the first are sent before it, in turn', async () => {
-    const { server, next } = await serve();
-    const got = await client(server);
-    send(got.socket, `${get('/1')}${get('/2')}${get('/3')}blah\r\n\r\n`);
-    await next(2);
-    for (const index of [2, 1, 0]) (await next(index)).res.end(`body ${index}`);
-    await got.closed;
-    expect(got.text.match(/body \d|HTTP\/1\.1 \d+/g)).toEqual([
-      ...['HTTP/1.1 200', 'body 0', 'HTTP/1.1 200', 'body 1', 'HTTP/1.1 200', 'body 2'],
-      'HTTP/1.1 400',
-    ]);
-  });
-
-  test('a second request that is late does not end the first response', async () => {
-    const { server, next } = await serve();
-    const failed = once(server, 'clientError');
-    const got = await client(server);
-    send(got.socket, `${get('/first', '1.0', 'Connection: keep-alive\r\n')}GET /sec`);
-    const { res } = await next(0);
-    hurry(server);
-    res.writeHead(200, { 'content-length': 10 });
-    res.write('01234');
-    const [error] = (await failed) as [NodeJS.ErrnoException];
-    expect(error.code).toBe('ERR_HTTP_REQUEST_TIMEOUT');
-    res.end('56789');
-    await got.closed;
-    expect(got.text).toMatch(/\r\n\r\n0123456789HTTP\/1\.1 408 /);
-  });
-
-  test('a body that cannot be read resets a response that has begun', async () => {
-    const { server, next } = await serve();
-    const got = await client(server);
-    send(got.socket, get('/first', '1.1', 'Transfer-Encoding: chunked\r\n'));
-    const { res } = await next(0);
-    res.writeHead(200);
-    res.write('begun');
-    await once(got.socket, 'data');
-    send(got.socket, 'no hexadecimal size\r\n');
-    await got.closed;
-    expect([got.reset, got.text.includes('400')]).toEqual([true, false]);
-  });
-
-  test('a body that cannot be read gets an error while nothing has been sent', async () => {
-    const { server } = await serve();
-    const got = await client(server);
-    send(got.socket, `${get('/first', '1.1', 'Transfer-Encoding: chunked\r\n')}no size\r\n`);
-    await got.closed;
-    expect(got.text).toMatch(/^HTTP\/1\.1 400 /);
   });
 });
 
