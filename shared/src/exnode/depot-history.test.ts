@@ -56,6 +56,16 @@ describe('the history of depots', () => {
     expect(seen[0]).toMatchObject({ failed: 4, failure: 'lost', kept: 0 });
   });
 
+  test('a depot that was full is asked last for a day, or until it stores something', () => {
+    const full = seenOf('https://a', [at(1), { kind: 'refused' }]);
+    expect(reputeOf(full[0], NOW + DAY_MS - 1)).toBe('full');
+    expect(reputeOf(full[0], NOW + DAY_MS)).toBe('good');
+    const still = seenOf('https://a', [{ kind: 'kept' }], NOW + 1, full);
+    expect(reputeOf(still[0], NOW + 2)).toBe('full');
+    const stored = seenOf('https://a', [at(1)], NOW + 1, full);
+    expect(reputeOf(stored[0], NOW + 2)).toBe('good');
+  });
+
   test('bad depots come last, much faster ones first, and equal ones as their network says', () => {
     const seen = [
       ...seenOf('https://slow', [at(1)]),

@@ -14,6 +14,8 @@ export const MAX_REMEMBERED = 256;
 const MAX_WEIGHT = 20;
 /** Time within which failures count as one: a depot that is away fails at each question. */
 const SAME_FAILURE_MS: Millis = 3_600_000;
+/** Time for which a depot that has refused to store something is taken to be full. */
+const REFUSES_MS: Millis = 86_400_000;
 /** Shortest time over which a rate is taken, and fewest bytes. */
 const MIN_RATE_MS: Millis = 500;
 const MIN_RATE_BYTES = 1024 * 1024;
@@ -24,8 +26,11 @@ const FAILURES = {
   lost: 4,
   /** It has failed, or was silent, while it was used. */
   failed: 2,
-  /** It has refused to store what it has room for by its network's list. */
-  refused: 1,
+  /**
+   * It has refused to store what it has room for by its network's list. A full depot is no bad one: it
+   * is asked last for a day (`REFUSES_MS`), and nothing else follows.
+   */
+  refused: 0,
   /** Another depot has taken over a part, since this one was slow. */
   slow: 1,
 } as const;
@@ -50,12 +55,14 @@ export interface SeenDepot {
   /** Last failure, Unix milliseconds, and its kind. */
   readonly failedAt?: Millis | undefined;
   readonly failure?: DepotFailureKind | undefined;
+  /** Last time that it refused to store something and has stored nothing since, Unix milliseconds. */
+  readonly refusedAt?: Millis | undefined;
   /** Bytes per second at which it was sent parts; undefined: not known. */
   readonly rate?: number | undefined;
 }
 
-/** Judgement on a depot. */
-export type DepotRepute = 'good' | 'new' | 'bad';
+/** Judgement on a depot. A full one has refused to store something within a day. */
+export type DepotRepute = 'good' | 'new' | 'full' | 'bad';
 
 /**
  * Notes what was seen of a depot.
@@ -76,15 +83,25 @@ export function withEvent(
   const { kept = 0, failed = 0 } = old ?? {};
   const account = { ...old, origin, at: now, kept, failed };
   const next =
-    event.kind === 'kept'
-      ? { ...account, kept: Math.min(MAX_WEIGHT, kept + 1), rate: rateOf(old?.rate, event) }
-      : withFailure(account, event.kind, now);
+    event.kind === 'kept' ? withKept(account, event) : withFailure(account, event.kind, now);
   return [next, ...others].sort((a, b) => b.at - a.at).slice(0, MAX_REMEMBERED);
+}
+
+function withKept(account: SeenDepot, event: DepotEvent & { readonly kind: 'kept' }): SeenDepot {
+  const { rate } = account;
+  const kept = Math.min(MAX_WEIGHT, account.kept + 1);
+  // Only what comes with its bytes was stored now: that it still has a part says nothing of its room.
+  const refusedAt = event.bytes === undefined ? account.refusedAt : undefined;
+  return { ...account, kept, rate: rateOf(rate, event), refusedAt };
 }
 
 function withFailure(account: SeenDepot, kind: DepotFailureKind, now: Millis): SeenDepot {
   const { failed, failedAt = -Infinity, failure } = account;
   const isSame = now - failedAt < SAME_FAILURE_MS && failure !== undefined;
+  if (kind === 'refused') {
+    const last = isSame ? {} : { failedAt: now, failure: kind };
+    return { ...account, ...last, refusedAt: now };
+  }
   // Of one trouble, the worst of its signs counts.
   const more = FAILURES[kind] - (isSame ? FAILURES[failure] : 0);
   if (more <= 0) return account;
@@ -111,19 +128,21 @@ function decayed(depot: SeenDepot, now: Millis): SeenDepot {
 /** Judges a depot. @param depot undefined: nothing was seen of it @param now Unix milliseconds */
 export function reputeOf(depot: SeenDepot | undefined, now: Millis): DepotRepute {
   if (depot === undefined) return 'new';
-  const { kept, failed } = decayed(depot, now);
+  const { kept, failed, refusedAt } = decayed(depot, now);
   // A failure months ago, or one among many parts that it has kept, says little.
   if (failed >= 0.5 && failed > kept / 4) return 'bad';
+  // A clock that was set back ends it, rather than making it last.
+  if (refusedAt !== undefined && refusedAt <= now && now - refusedAt < REFUSES_MS) return 'full';
   return kept >= 0.25 ? 'good' : 'new';
 }
 
 /**
- * Orders depots by what was seen of them: bad ones last, otherwise those that were much faster before
+ * Orders depots by what was seen of them: full ones and then bad ones last, otherwise those that were much faster before
  * others. Depots of which no rate is known count as fast as the middle one of the others, so that new ones
  * get their turn. Depots that are equal stay in the given order, that of their network's forecasts.
  *
  * @param now Unix milliseconds
- * @returns good and new ones, and bad ones
+ * @returns good and new ones, and those that come last
  */
 export function byHistory<D extends { readonly origin: string }>(
   found: readonly D[],
@@ -131,8 +150,9 @@ export function byHistory<D extends { readonly origin: string }>(
   now: Millis,
 ): { readonly usable: readonly D[]; readonly bad: readonly D[] } {
   const byOrigin = new Map(seen.map((one) => [one.origin, one]));
-  const isBad = ({ origin }: D) => reputeOf(byOrigin.get(origin), now) === 'bad';
-  const usable = found.filter((one) => !isBad(one));
+  const those = (...reputes: DepotRepute[]) =>
+    found.filter(({ origin }) => reputes.includes(reputeOf(byOrigin.get(origin), now)));
+  const usable = those('good', 'new');
   const rates = usable.flatMap(({ origin }) => byOrigin.get(origin)?.rate ?? []);
   const middle = rates.sort((a, b) => a - b)[Math.floor(rates.length / 2)] ?? 1;
   // Rates of one class are within a factor of two: smaller differences are those of the day.
@@ -142,7 +162,7 @@ export function byHistory<D extends { readonly origin: string }>(
   };
   return {
     usable: usable.toSorted((a, b) => classOf(b) - classOf(a)),
-    bad: found.filter(isBad),
+    bad: [...those('full'), ...those('bad')],
   };
 }
 

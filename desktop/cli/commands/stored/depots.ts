@@ -17,7 +17,8 @@ export function depotsCommand(context: CliContext): Command {
       `
 Uploads, "millrace stat --check", "--verify" and "millrace augment" note what they see.
 When further depots are needed than you name, bad ones are asked last, and those that
-were much faster before others. What was seen counts half after three weeks.`,
+were much faster before others. What was seen counts half after three weeks; a depot
+that was full is asked last for a day.`,
     )
     .action(
       action<CommonOptions, []>(context, async (report) => {

@@ -29,6 +29,7 @@ const RECORD = z.object({
         failed: weight,
         failedAt: z.number().optional(),
         failure: z.enum(['lost', 'failed', 'refused', 'slow']).optional(),
+        refusedAt: z.number().optional(),
         rate: z.number().positive().optional(),
       }),
     )
