@@ -2,6 +2,7 @@ const common = {
   transform: { '\\.ts$': '<rootDir>/scripts/ts-transform.mjs' },
   extensionsToTreatAsEsm: ['.ts'],
   testEnvironment: '<rootDir>/scripts/test-environment.mjs',
+  setupFilesAfterEnv: ['<rootDir>/scripts/byte-equality.mjs'],
 };
 
 export default {
