@@ -1,8 +1,8 @@
 const common = {
-  transform: { '\\.ts$': '<rootDir>/scripts/ts-transform.mjs' },
+  transform: { '\\.ts$': '<rootDir>/scripts/jest/ts-transform.mjs' },
   extensionsToTreatAsEsm: ['.ts'],
-  testEnvironment: '<rootDir>/scripts/test-environment.mjs',
-  setupFilesAfterEnv: ['<rootDir>/scripts/byte-equality.mjs'],
+  testEnvironment: '<rootDir>/scripts/jest/test-environment.mjs',
+  setupFilesAfterEnv: ['<rootDir>/scripts/jest/byte-equality.mjs'],
 };
 
 export default {
