@@ -10,6 +10,7 @@ import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { barriers, fits } from '../../fixtures/pages/axe.ts';
 import { startUiDaemon } from '../../fixtures/pages/ui.ts';
 import { UiStage } from '../../fixtures/pages/ui-stage.ts';
+import { HELD_CLOCK_DAEMON, holdClock } from '../../fixtures/programs/held-clock.ts';
 import { runCli } from '../../fixtures/programs/processes.ts';
 import { DepotStage, OWNER_TOKEN } from '../../fixtures/stages/depot-stage.ts';
 import { until } from '../../fixtures/until.ts';
@@ -20,8 +21,8 @@ const DAY_MS = 86_400_000;
 const depots = await DepotStage.set();
 // So that an upload does not get to its end before its daemon is killed.
 await depots.setOwners('alice', 'rate=10MiB/s', 'bytes=500MiB', 'for=60d');
-const depot = await depots.start();
-const ui = new UiStage('sending files from the interface');
+let depot = await depots.start();
+const ui = new UiStage('sending files from the interface', undefined, HELD_CLOCK_DAEMON);
 
 /** Downloads a link as anybody would. @returns the digest, or the status of a refusal */
 async function curl(link: string): Promise<string> {
@@ -217,24 +218,32 @@ ui.when('files that are sent', () => {
       rowOf(name)
         .getByRole('button', { name: /Revoke/ })
         .click();
+    const hold = () => holdClock(join(ui.folder, 'state'));
+    // The ten seconds do not pass before the user gets to the button.
+    let goOn = await hold();
     await revoke();
     await rowOf(name).getByRole('button', { name: /^Undo/ }).click();
     await reaches(name, 'shared');
     expect(await curl(link)).toBe(sha256(content));
     await depot.stop('SIGKILL');
     await revoke();
-    expect((await reaches(name, 'revoking')).link).toBe(link);
+    const { link: shown, revokeAt: due = 0 } = await reaches(name, 'revoking');
+    expect(shown).toBe(link);
+    await goOn();
     const { trouble, revokeAt = 0 } = await reaches(name, 'revoke-failed');
-    expect([trouble?.retryable, revokeAt > Date.now()]).toEqual([true, true]);
+    // The next try, a minute later, is not to come before the user's.
+    goOn = await hold();
+    expect([trouble?.retryable, revokeAt > due]).toEqual([true, true]);
     await rowOf(name)
       .getByText(/Not revoked yet, next try/)
       .waitFor();
     expect(await barriers(page)).toEqual([]);
-    await depots.restart(depot);
+    depot = await depots.restart(depot);
     await rowOf(name)
       .getByRole('button', { name: /Revoke now/ })
       .click();
     await reaches(name, 'revoked');
+    await goOn();
     expect(await curl(link)).toMatch(/^4(04|10)$/);
     await rowOf(name)
       .getByRole('button', { name: /Forget/ })
@@ -328,6 +337,7 @@ ui.when('files that are sent', () => {
     const path = join(ui.folder, 'report.txt');
     await writeFile(path, 'as it was');
     // The first two wait for the depot, so that this one waits for its turn.
+    process.kill(depot.pid, 'SIGSTOP');
     const large = join(ui.folder, 'large.bin');
     await writeFile(large, contentOf('large', 30 * MIB));
     const others = await Promise.all(
@@ -340,6 +350,7 @@ ui.when('files that are sent', () => {
     await ui.daemon.call('millrace.pauseShare', { id });
     await writeFile(path, 'as it is!');
     await ui.daemon.call('millrace.resumeShare', { id });
+    process.kill(depot.pid, 'SIGCONT');
     for (const { id: other } of others) await ui.daemon.call('millrace.revokeShare', { id: other });
     const { trouble } = await reaches('report.txt', 'failed');
     expect(trouble).toMatchObject({ code: 'share-outdated' });

@@ -120,14 +120,18 @@ describe('a file in several depots', () => {
     process.kill(still.pid, 'SIGSTOP');
     try {
       const run = stage.listening([...args, '--json']);
-      await until(() => run.lines().includes('depot-slow'));
+      // On a busy machine, any depot may be slow for a moment.
+      const isLeft = ({ event, edge }: Document) => event === 'depot-slow' && edge === still.url;
+      await until(() => run.events().some(isLeft));
       run.child.kill('SIGKILL');
       await run.result;
       // The others have what they have taken over: the depot is not even asked.
       const { code, stdout } = await runCli([...args, '--json'], env);
       const events = eventsOf(stdout);
-      expect(events.map(({ event }) => event)).not.toContain('depot-slow');
-      expect([code, events.at(-1).exnodes.length]).toEqual([0, 2]);
+      expect([code, events.filter(isLeft)]).toEqual([0, []]);
+      const copies = events.at(-1).exnodes.map((link: string) => new URL(link).origin);
+      expect(copies.length).toBeGreaterThan(0);
+      expect(copies).not.toContain(still.url);
     } finally {
       process.kill(still.pid, 'SIGCONT');
     }

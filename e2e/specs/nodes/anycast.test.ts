@@ -14,9 +14,9 @@ import { type LabEdge, runMillrace, startEdge, startNginx } from '../../lab/prog
 import { ANYCAST_ADDRESS } from '../../lab/topologies.ts';
 
 const TOKEN = 'token of the administrator';
-/** File that a client at its rate needs seconds for. */
+/** File that a client needs some minutes for at its first rate, and seconds at its later one. */
 const BYTES = 24_000_000;
-const MEGABITS = 24;
+const [FIRST_MEGABITS, LATER_MEGABITS] = [1, 100];
 const content = contentOf('anycast', BYTES);
 
 const WHAT = 'anycast routes with real routing daemons';
@@ -34,7 +34,7 @@ describe('an anycast address of two edges', () => {
   beforeEach(async () => {
     lab = await Lab.open({ seed: 1 });
     const origin = lab.host('origin');
-    client = lab.host('client', { downMbit: MEGABITS });
+    client = lab.host('client', { downMbit: FIRST_MEGABITS });
     const root = join(lab.folder, 'www');
     await mkdir(root);
     await writeFile(join(root, 'file'), content);
@@ -82,6 +82,8 @@ describe('an anycast address of two edges', () => {
     await until(async () => (await routes.next()) === second);
     expect(await reached()).toBe('edge-2');
     expect((await one.status()).draining).toBe(false);
+    // It has not come to its end before the route was another one.
+    lab.change(client, { downMbit: LATER_MEGABITS });
     expect(await download).toMatchObject({ code: 0, stderr: '' });
     expect(sha256(await readFile(output))).toBe(sha256(content));
     expect((await two.status()).bytes.toClients).toBeGreaterThan(0);

@@ -6,8 +6,9 @@ import { fetchAll } from '../../fixtures/clients/http-client.ts';
 import { sha256 } from '../../fixtures/origins/content.ts';
 import { nginxOrComplain } from '../../fixtures/origins/nginx.ts';
 import { NginxFiles, type OriginFile } from '../../fixtures/origins/nginx-files.ts';
-import { Cluster, type Node, usablePeers } from '../../fixtures/programs/cluster.ts';
+import { Cluster, type Node, racesOf } from '../../fixtures/programs/cluster.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
+import { until } from '../../fixtures/until.ts';
 
 const CHUNK = 64 * 1024;
 /** The default chunk size would leave a small file to few nodes. */
@@ -73,13 +74,13 @@ describe('a node that refuses an origin by its policy', () => {
     // Its chunks go to the other nodes.
     expect((await figuresOf(willing)).fetched).toBeGreaterThan(before.fetched);
 
-    // The node is in use for everything else, without a pause after its refusals.
-    expect(await usablePeers(asking.edge)).toContain(refusing.name);
+    // The node stays a peer for everything else. Any peer may be away for a moment.
     expect(await figuresOf(refusing)).toEqual({ refused: refusals, fetched: 0 });
-    await fetchWhole(asking, third);
-    const after = await figuresOf(refusing);
-    expect(after.refused).toBe(refusals);
-    expect(after.fetched).toBeGreaterThan(0);
+    await until(async () => {
+      await fetchWhole(asking, await allowed.make(FILE_BYTES));
+      return (await figuresOf(refusing)).fetched > 0;
+    });
+    expect((await figuresOf(refusing)).refused).toBe(refusals);
   });
 
   test('is stood in for by the next best node, which asks another for what that has before the origin', async () => {
@@ -109,13 +110,15 @@ describe('a node that refuses an origin by its policy', () => {
     // The version is known before.
     expect((await get(0, 1)).status).toBe(206);
     const before = await figuresOf(standIn);
+    const racedBefore = await racesOf([standIn.edge]);
     for (const chunk of chunks) {
       const [start, end] = [chunk * CHUNK, (chunk + 1) * CHUNK];
       const { status, digest } = await get(start, end);
       expect([status, digest]).toEqual([206, sha256(file.content.subarray(start, end))]);
     }
-    // On a slow machine, the other node may say too late that it has a chunk.
+    // On a slow machine, the other node may say too late that it has a chunk, or all of them.
     const fetched = (await figuresOf(standIn)).fetched - before.fetched;
-    expect(fetched).toBeLessThan(chunks.length * CHUNK);
+    const races = (await racesOf([standIn.edge])) - racedBefore;
+    expect(fetched).toBeLessThan((chunks.length + races) * CHUNK);
   });
 });

@@ -5,12 +5,14 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { processState } from '../../../desktop/local/process-state.ts';
+import { racesOf } from '../../fixtures/programs/cluster.ts';
 import { CliProcess, runCli } from '../../fixtures/programs/processes.ts';
 import { PushHosts, whereIs } from '../../fixtures/stages/push-hosts.ts';
 import { SyncFolders } from '../../fixtures/stages/sync-folders.ts';
 import { bytesOf, filesIn, published } from '../../fixtures/stages/sync-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
+const LARGEST_BYTES = 700_000;
 const folders = new SyncFolders('pushing folders to hosts');
 const { describe, test } = folders;
 
@@ -37,7 +39,7 @@ describe('push', () => {
     const many = Array.from({ length: 45 }, (_, i) => [`d${i % 5}/file ${i}`, 1000 + i] as const);
     const { dir, hosts, args } = await make({
       ...Object.fromEntries(many),
-      ...{ '-n': 7, empty: 0, 'b/it\'s "odd" $HOME `x` %41é.txt': 200, 'large.bin': 700_000 },
+      ...{ '-n': 7, empty: 0, 'b/it\'s "odd" $HOME `x` %41é.txt': 200, 'large.bin': LARGEST_BYTES },
     });
     const odd = 'it\'s "a"\n$(touch harm) `touch harm`; -x';
     const homes = [await hosts.add('a'), await hosts.add('b'), await hosts.add('c')];
@@ -45,6 +47,7 @@ describe('push', () => {
     const places = ['site', odd, '-x/y'].map((place, i) => join(homes[i] as string, place));
     const expected = await digestsIn(dir).then(({ 'millrace-sync.json': _, ...rest }) => rest);
 
+    const racedBefore = await racesOf([folders.edge]);
     await folders.stage.sent();
     const dry = await runCli(args(targets, '--dry-run'));
     expect(dry.stderr).toBe('');
@@ -59,7 +62,13 @@ describe('push', () => {
     expect(first.stdout).toMatch(/^3 hosts done$/m);
     const script = join(dir, 'millrace-sync.sh');
     const all = [script, ...Object.keys(expected).map((path) => join(dir, path))];
-    expect((await folders.stage.sent()).bytes).toBe(await bytesOf(all));
+    // On a busy machine, the edge may race a request: then the origin may send the largest file again.
+    const mayComeTwice = async () =>
+      ((await racesOf([folders.edge])) - racedBefore) * LARGEST_BYTES;
+    const { bytes: sent } = await folders.stage.sent();
+    const once = await bytesOf(all);
+    expect(sent).toBeGreaterThanOrEqual(once);
+    expect(sent).toBeLessThanOrEqual(once + (await mayComeTwice()));
     for (const home of homes) expect(existsSync(join(home, 'harm'))).toBe(false);
 
     // The next run only fetches what is missing: a file here, nothing there.
@@ -73,7 +82,7 @@ describe('push', () => {
       ['b', true, 48, 1],
       ['c', true, 49, 0],
     ]);
-    expect((await folders.stage.sent()).bytes).toBe(0);
+    expect((await folders.stage.sent()).bytes).toBeLessThanOrEqual(await mayComeTwice());
     // The folder's script does not belong to its files.
     const { size } = await stat(script);
     expect(size).toBeGreaterThan(10_000);

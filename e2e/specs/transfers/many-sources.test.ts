@@ -13,11 +13,13 @@ import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
 import { Cluster, racesOf } from '../../fixtures/programs/cluster.ts';
-import { runCli, temporaryFolder } from '../../fixtures/programs/processes.ts';
+import { CliProcess, runCli, temporaryFolder } from '../../fixtures/programs/processes.ts';
+import { until } from '../../fixtures/until.ts';
 
 const SIZE = 6_000_000;
-/** Bytes that comparing one source costs: six samples of 16 KiB from it and from another. */
-const SAMPLE_BYTES = 2 * 6 * 16 * 1024;
+const ONE_SAMPLE_BYTES = 16 * 1024;
+/** Bytes that comparing one source costs: six samples from it and from another. */
+const SAMPLE_BYTES = 2 * 6 * ONE_SAMPLE_BYTES;
 const OK = 0;
 const REFUSED = 4;
 const CHECKSUM = 5;
@@ -47,6 +49,27 @@ afterEach(async () => {
 });
 
 const get = (...args: string[]) => runCli(['get', ...args, '-d', folder.path]);
+/**
+ * The members of a file that cannot be whole before a condition is true: of each answer half comes
+ * before. Samples, by which sources are compared, come at once.
+ */
+const heldUntil = (condition: () => boolean) => ({
+  hold: until(condition),
+  freelyBytes: ONE_SAMPLE_BYTES,
+});
+/** Runs `millrace get`; `says` tells whether it has printed something. */
+function getting(...args: string[]) {
+  let printed = '';
+  const says = (words: string) => printed.includes(words);
+  const run = () => {
+    const { child, result } = new CliProcess(['get', ...args, '-d', folder.path]);
+    child.stdout?.on('data', (data) => {
+      printed += data;
+    });
+    return result;
+  };
+  return { says, run };
+}
 const saved = async (name: string) => sha256(await readFile(join(folder.path, name)));
 /**
  * Returns how many bytes of the file a run with `--json` reports as received. The servers count all
@@ -63,9 +86,9 @@ const other = (body: Buffer, at: number) => {
 describe('mirrors', () => {
   test('with the same bytes share the work, whatever their entity tags are', async () => {
     const body = contentOf('shared', SIZE);
-    const url = origin.add('/a.iso', { body, etag: '"one"' });
+    const isShared = () => mirror.sentBytes > SIZE / 20 + SAMPLE_BYTES;
+    const url = origin.add('/a.iso', { body, etag: '"one"', ...heldUntil(isShared) });
     const second = mirror.add('/pub/b.iso', { body, etag: '"two"' });
-    // Slow enough that the mirror is compared long before the end.
     const result = await get(url, '--mirror', second, '--limit', '1M', '--json');
     expect(result).toMatchObject({ code: OK });
     expect(await saved('a.iso')).toBe(sha256(body));
@@ -79,9 +102,11 @@ describe('mirrors', () => {
     ['another length', (body: Buffer) => body.subarray(0, body.length - 1)],
   ])('with %s are recognised, and their bytes never mixed in', async (_what, change) => {
     const body = contentOf('mixed', SIZE);
-    const url = origin.add('/a.iso', { body, etag: '"one"' });
-    const second = mirror.add('/a.iso', { body: change(body), etag: '"two"' });
-    const result = await get(url, '--mirror', second, '--limit', '1M');
+    const { says, run } = getting(origin.url('/a.iso'), '--mirror', mirror.url('/a.iso'));
+    const isFoundOut = () => says('is no longer used');
+    origin.add('/a.iso', { body, etag: '"one"', ...heldUntil(isFoundOut) });
+    mirror.add('/a.iso', { body: change(body), etag: '"two"' });
+    const result = await run();
     expect(result).toMatchObject({ code: OK });
     expect(result.stdout).toMatch(/is no longer used: The source has another file/);
     expect(await saved('a.iso')).toBe(sha256(body));
@@ -100,8 +125,10 @@ describe('mirrors', () => {
     const body = contentOf('linked', SIZE);
     const second = mirror.add('/a.iso', { body, etag: '"two"' });
     const link = `<${second}>; rel=duplicate; pri=1`;
-    const url = origin.add('/a.iso', { body, etag: '"one"', headers: { link } });
-    expect(await get(url, '--limit', '2M')).toMatchObject({ code: OK });
+    const isShared = () => mirror.sentBytes > SIZE / 20 + SAMPLE_BYTES;
+    const held = heldUntil(isShared);
+    const url = origin.add('/a.iso', { body, etag: '"one"', headers: { link }, ...held });
+    expect(await get(url)).toMatchObject({ code: OK });
     expect(await saved('a.iso')).toBe(sha256(body));
     expect(mirror.sentBytes).toBeGreaterThan(SIZE / 20);
   });
@@ -195,10 +222,12 @@ describe('digests', () => {
 
   test('show that the first source has another file, and the mirror that differed the right one', async () => {
     const body = contentOf('right', SIZE);
-    const url = origin.add('/a.iso', { body: other(body, SIZE / 2), etag: '"one"' });
-    const second = mirror.add('/a.iso', { body, etag: '"two"' });
-    const checksum = `sha-256=${sha256(body)}`;
-    const result = await get(url, '--mirror', second, '--checksum', checksum, '--limit', '1M');
+    const more = ['--mirror', mirror.url('/a.iso'), '--checksum', `sha-256=${sha256(body)}`];
+    const { says, run } = getting(origin.url('/a.iso'), ...more);
+    const held = heldUntil(() => says('is no longer used'));
+    origin.add('/a.iso', { body: other(body, SIZE / 2), etag: '"one"', ...held });
+    mirror.add('/a.iso', { body, etag: '"two"' });
+    const result = await run();
     expect(result).toMatchObject({ code: OK });
     expect(result.stdout).toMatch(/the data received is not the file: trying the other sources/);
     expect(await saved('a.iso')).toBe(sha256(body));
