@@ -12,13 +12,8 @@ import { blocksOf } from '../upload/depot-client.ts';
 import { fileLinks } from '../upload/file-links.ts';
 import { Retry } from '../upload/retry.ts';
 import { DepotFailure } from '../upload/spread/pull-run.ts';
-import {
-  type DepotAccess,
-  leavesDepot,
-  type Spread,
-  type SpreadObserver,
-  storeDocuments,
-} from '../upload/spread-upload.ts';
+import { leavesDepot, storeDocuments } from '../upload/spread/store-documents.ts';
+import type { DepotAccess, Spread, SpreadObserver } from '../upload/spread-upload.ts';
 import { type AugmentObserver, augmentExnode } from './augment-exnode.ts';
 import { type FirstCopy, type FirstCopyOptions, storeFirst } from './first-copy.ts';
 import { type KeptCopies, sha256Of, UrlProgress } from './url-progress.ts';

@@ -6,6 +6,7 @@
 import type { LookupFunction } from 'node:net';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { PullPart } from '@millrace/shared/cdn/depot/pull-plan';
+import type { PullProspect } from '@millrace/shared/cdn/depot/pull-prospect';
 import { MAX_EXNODE_BLOCKS } from '@millrace/shared/exnode/exnode';
 import { MAX_PROBLEM_BYTES } from '@millrace/shared/http/answers/problem';
 import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
@@ -15,6 +16,7 @@ import {
   readUploadLimit,
   uploadFields,
 } from '@millrace/shared/http/fields/upload-fields';
+import { PROSPECT_PATH } from '@millrace/shared/http/urls/depot-link';
 import { tryRead } from '@millrace/shared/schema/read';
 import { create as createDisposition } from 'content-disposition';
 import * as z from 'zod';
@@ -36,6 +38,14 @@ const STORED = z.object({
   sha256: z.string().optional(),
   pull: PULL.optional(),
 });
+const PROSPECT = z.union([
+  z.object({ state: z.literal('open') }),
+  z.object({
+    state: z.enum(['refused', 'unreachable', 'unknown']),
+    code: z.string().max(100),
+    message: z.string().max(1000),
+  }),
+]);
 const BLOCKS = z.object({ blocks: z.array(z.string().length(64)).max(MAX_EXNODE_BLOCKS) });
 const ROOM = z.object({
   owner: z.string().max(100),
@@ -192,6 +202,24 @@ export async function pull(
   const content = contentOf(JSON.stringify(wanted));
   const headers = { 'content-type': 'application/json' };
   await exchange({ method: 'POST', url: `${write}/pull`, headers, content, signal });
+}
+
+/**
+ * Asks a depot whether it could pull from a link. The depot asks the link's server for that.
+ *
+ * @throws as `allocate`; depots of earlier versions do not know the question
+ */
+export async function mayPull(
+  edge: string,
+  token: string,
+  link: string,
+  signal: AbortSignal,
+): Promise<PullProspect> {
+  const content = contentOf(JSON.stringify({ from: link }));
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const url = edge + PROSPECT_PATH;
+  const { text } = await exchange({ method: 'POST', url, headers, content, signal });
+  return read(PROSPECT, text);
 }
 
 /** Reads a depot's answer about an allocation. @throws MillraceError `malformed-response` */

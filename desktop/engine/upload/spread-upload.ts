@@ -9,22 +9,19 @@
 import { createHash } from 'node:crypto';
 import { rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
-import { isMillraceError, isOfSource, MillraceError } from '@millrace/shared/base/errors';
+import { MillraceError } from '@millrace/shared/base/errors';
 import {
-  EXNODE_TYPE,
   type Exnode,
   type ExnodeReplica,
   type Extent,
   rootOf,
 } from '@millrace/shared/exnode/exnode';
-import { formatExnode } from '@millrace/shared/exnode/exnode-text';
 import { NEUTRAL_NAME } from '@millrace/shared/exnode/seal';
 import { type Placed, Placement, type Way } from '@millrace/shared/exnode/spread/placement';
 import { goOnWith, planSpread } from '@millrace/shared/exnode/spread/spread';
 import { sleep } from '@millrace/shared/node/sleep';
 import { openSource } from '../archive/open-source.ts';
 import type { UploadSource } from '../archive/upload-source.ts';
-import { patiently } from '../net/depot-pace.ts';
 import { sealedMembers } from '../seal/sealed-head.ts';
 import { digestSource, type FileDigests } from './block-digests.ts';
 import { EncryptedFile } from './encrypted-file.ts';
@@ -34,8 +31,9 @@ import { EarlierParts } from './spread/earlier-parts.ts';
 import type { KeptHistory } from './spread/kept-history.ts';
 import { LeftParts } from './spread/left-parts.ts';
 import { pullExtent, reserveExtent } from './spread/pull-extent.ts';
+import { PullQuestions } from './spread/pull-questions.ts';
 import { DepotFailure } from './spread/pull-run.ts';
-import { storeText } from './store-text.ts';
+import { leavesDepot, storeDocuments } from './spread/store-documents.ts';
 import { type Uploaded, type UploadObserver, type UploadOptions, upload } from './upload.ts';
 
 export interface DepotAccess {
@@ -205,6 +203,7 @@ async function storeAll(
     wake.abort();
     wake = new AbortController();
   };
+  const questions = new PullQuestions({ depots, placement, signal, onClosed: () => wakeAll() });
   /** Ends the upload to a slow depot: another one stores the extent. */
   const endSlow = (task: Placed | undefined) => task && underWay.get(task)?.abort(MOVED);
   const onStored = (task: Placed, uploaded: Uploaded) => {
@@ -217,7 +216,7 @@ async function storeAll(
   type Own = Omit<UploadOptions, 'part' | 'edge' | 'token'> & DepotAccess;
   const pull = async (task: Placed, own: Own) => {
     const { extent, depot } = task;
-    const from = placement.storesOf(extent).flatMap((one) => found.get(one) ?? []);
+    const from = placement.sourcesOf(task).flatMap((one) => found.get(one) ?? []);
     const outcome = await pullExtent({ ...own, source, keyId, extent, from });
     if ('copy' in outcome) {
       pullers.add(depot);
@@ -256,6 +255,7 @@ async function storeAll(
         [before, begunAt] = [stored, now()];
         observer.begun(bytes, stored);
       },
+      reserved: (link) => questions.ask(task, link),
       acknowledged: (stored) => endSlow(placement.onBytes(task, stored, now())),
     };
     const both = AbortSignal.any([signal, abort.signal]);
@@ -264,6 +264,8 @@ async function storeAll(
       await left.begin(task);
       if (way === 'pull') await pull(task, own);
       else {
+        const reason = questions.takeReason(task);
+        if (reason !== undefined) observe.fed?.({ depot: access.edge }, reason);
         onStored(task, await upload({ ...own, part: { start, end }, keepsRecord: true }));
         history.kept(access.edge, end - start - before, now() - begunAt);
       }
@@ -304,48 +306,12 @@ async function storeAll(
     wakeAll();
   };
   const ways: readonly Way[] = copies > 1 ? ['send', 'pull'] : ['send'];
-  await Promise.all(depots.flatMap((_, depot) => ways.map((way) => storeAt(depot, way))));
+  try {
+    await Promise.all(depots.flatMap((_, depot) => ways.map((way) => storeAt(depot, way))));
+  } finally {
+    questions.end();
+  }
   await left.settle(placement.tasks, (depot) => placement.isLost(depot));
-}
-
-/** Returns true for errors of a depot, which other depots may not have. */
-export function leavesDepot(error: unknown): error is MillraceError {
-  if (!isMillraceError(error)) return false;
-  return isOfSource(error.row) || error.code === 'owner-token-required';
-}
-
-/** Stores the copy of the exNode to give away at each depot that takes one. */
-export async function storeDocuments(
-  exnode: Exnode,
-  {
-    depots,
-    forMs,
-    signal,
-    observe,
-  }: Pick<SpreadOptions, 'depots' | 'forMs' | 'signal' | 'observe'>,
-): Promise<ExnodeReplica[]> {
-  const text = formatExnode(exnode, true);
-  const name = `${exnode.name}.exnode`;
-  let failure: unknown;
-  const stored = await Promise.all(
-    depots.map(async ({ edge, token }) => {
-      const document = { name, type: EXNODE_TYPE, text };
-      const store = () => storeText({ edge, token, ...document, forMs, signal });
-      try {
-        const { read, write, manage, expires } = await patiently(store, signal);
-        return { read, at: 0, expires: Date.parse(expires), write, manage };
-      } catch (error) {
-        if (signal.aborted || !leavesDepot(error)) throw error;
-        failure = error;
-        observe.left(edge, error);
-        return undefined;
-      }
-    }),
-  );
-  const documents = stored.filter((one) => one !== undefined);
-  // The file is stored, and the owner's exNode names it: one link is enough.
-  if (documents.length === 0) throw failure;
-  return documents;
 }
 
 function replicaOf({ link, write, manage, expires }: Uploaded): ExnodeReplica {

@@ -10,7 +10,8 @@ import type { Stripe } from '@millrace/shared/exnode/stripe';
 import type { FileState } from '../archive/upload-source.ts';
 import type { EncryptedFile } from './encrypted-file.ts';
 import type { Retry } from './retry.ts';
-import { type DepotAccess, leavesDepot, type SpreadOptions } from './spread-upload.ts';
+import { leavesDepot } from './spread/store-documents.ts';
+import type { DepotAccess, SpreadOptions } from './spread-upload.ts';
 import { StripeSpace } from './stripe-space.ts';
 
 /** Longest wait for the release of space that is of no use. */

@@ -9,7 +9,8 @@ import type { FileState } from '../archive/upload-source.ts';
 import { type Allocated, extend, release, stateOf, type UploadState } from './depot-client.ts';
 import { isGone, reserve } from './reserve.ts';
 import type { Retry } from './retry.ts';
-import { type DepotAccess, leavesDepot } from './spread-upload.ts';
+import { leavesDepot } from './spread/store-documents.ts';
+import type { DepotAccess } from './spread-upload.ts';
 import { UploadJournal } from './upload-journal.ts';
 
 export interface SpaceOptions {

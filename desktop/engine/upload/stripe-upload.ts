@@ -13,12 +13,8 @@ import type { UploadSource } from '../archive/upload-source.ts';
 import { EncryptedFile } from './encrypted-file.ts';
 import { fileLinks } from './file-links.ts';
 import { mayRetry, Retry } from './retry.ts';
-import {
-  type Spread,
-  type SpreadObserver,
-  type SpreadOptions,
-  storeDocuments,
-} from './spread-upload.ts';
+import { storeDocuments } from './spread/store-documents.ts';
+import type { Spread, SpreadObserver, SpreadOptions } from './spread-upload.ts';
 import { stripePass } from './stripe-pass.ts';
 import { released, StripePlaces } from './stripe-places.ts';
 import type { GivenData } from './stripe-reader.ts';

@@ -56,6 +56,8 @@ export interface UploadOptions {
 }
 
 export interface UploadObserver {
+  /** Called once space is reserved. @param link to read what is stored there, once it is complete */
+  reserved?(link: string): void;
   /** Called once it is known how much is stored already. */
   begun(bytes: number, stored: number): void;
   /** Called with the end of the bytes that have been handed to the connection. */
@@ -143,6 +145,7 @@ class Upload {
         ? new KeptSpace({ journal, fileState, forMs, retry, signal })
         : new GuestSpace({ journal, fileState, spaces: guest, name, retry, signal });
     const allocated = await space.take({ edge, token, bytes, name }, () => observe.anew());
+    observe.reserved?.(allocated.read);
     if (space instanceof GuestSpace) this.#fields = space.fields;
     const { sha256: theirs } = await this.#send(allocated, space);
     await this.#hashTo(bytes);

@@ -139,6 +139,24 @@ test('a copy at a depot that may not pull from the other one is sent, and what d
   expect(await reputes(depots)).toEqual(['bad', 'good']);
 });
 
+test('a copy at a depot that may not pull is sent while the first one is, and not after it', async () => {
+  const depots = await twoDepots('beside', 'nowhere.example');
+  for (const depot of depots) depot.open(false);
+  const upload = uploaded(depots, 'beside');
+  // Neither has got a byte yet.
+  await Promise.all(depots.map(({ held }) => held));
+  for (const depot of depots) {
+    depot.open(true);
+    depot.breakHeld();
+  }
+  const { exnode, events } = await upload;
+  expect(events.filter(({ event }) => event === 'fed')).toMatchObject([
+    { edge: depots[1].url, code: 'origin-not-allowed' },
+  ]);
+  await depots[0].edge.stop('SIGKILL');
+  expect(await gotten(exnode, 'beside-without')).toBe(digest);
+});
+
 test('a depot that does not take its copy ends the upload before the first one is stored', async () => {
   const [first, second] = await twoDepots('early');
   first.open(false);

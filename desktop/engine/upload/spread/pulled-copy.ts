@@ -52,6 +52,7 @@ export async function pullCopy(options: PulledCopyOptions): Promise<PulledOutcom
   const space = new KeptSpace({ journal, fileState, forMs, retry, signal });
   const allocated = await space.take({ edge, token, bytes, name }, () => observe.anew());
   const { read: link, write, manage, expires } = allocated;
+  observe.reserved?.(link);
   const state = () => retry.run(() => stateOfStored(manage, signal));
   const before = await state();
   observe.begun(bytes, before.offset);

@@ -74,6 +74,23 @@ describe('a pull', () => {
     expect(allocation.head.final?.sha256).toBe(SHA256);
   });
 
+  test('can be asked for before its file is complete, and stores nothing by that', async () => {
+    const conflict = stage.serve('/a', ({ res }) => res.writeHead(409).end());
+    const missing = stage.serve('/m', ({ res }) => res.writeHead(404).end());
+    const ask = (url: string) => {
+      const source = { url: new URL(url), owner: 'alice', client: '192.0.2.1' };
+      return stage.puller.prospect(source, new AbortController().signal);
+    };
+    expect(await ask(conflict)).toEqual({ state: 'open' });
+    expect(await ask(missing)).toMatchObject({ state: 'refused', code: 'origin-not-found' });
+    const other = conflict.replace('127.0.0.1', 'localhost');
+    stage.refusedHosts.add(new URL(other).host);
+    expect(await ask(other)).toMatchObject({ state: 'refused', code: 'private-address' });
+    // Nobody listens at the port of discarded bytes.
+    expect(await ask('http://127.0.0.1:9/')).toMatchObject({ state: 'unreachable' });
+    expect([stage.asked, stage.puller.running]).toEqual([['/a undefined', '/m undefined'], 0]);
+  });
+
   test('with other bytes than those of its digest is not completed', async () => {
     const allocation = await stage.reserve();
     const a = stage.serve('/a');

@@ -17,6 +17,11 @@ import {
   PullPlan,
   pullLength,
 } from '@millrace/shared/cdn/depot/pull-plan';
+import {
+  type PullProspect,
+  prospectOfAnswer,
+  prospectOfError,
+} from '@millrace/shared/cdn/depot/pull-prospect';
 import { failedPull, type PullRecord } from '@millrace/shared/cdn/depot/pull-record';
 import { listField } from '@millrace/shared/http/fields/headers';
 import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
@@ -133,6 +138,34 @@ export class Puller {
       turn?.end();
       leave();
       throw depot.diskError(error);
+    }
+  }
+
+  /**
+   * Asks the server of a URL for the head of its file, as a pull would, which says whether one could be
+   * begun. It takes one of the owner's places for that time.
+   *
+   * @throws MillraceError `too-many-transfers`; the signal's reason
+   */
+  async prospect(
+    { url, owner, client }: { readonly url: URL; readonly owner: string; readonly client: string },
+    signal: AbortSignal,
+  ): Promise<PullProspect> {
+    const { policy, originUse, isInNetwork: admits, now } = this.#options;
+    const leave = this.#enter(owner, client);
+    let use: ReturnType<OriginUse['admit']> | undefined;
+    try {
+      use = originUse.admit(url, policy.rule(url), client, now());
+      const head = { method: 'HEAD', url, scope: 'public', client, signal, admits } as const;
+      const answer = await this.#options.client.open(head);
+      answer.discard();
+      return prospectOfAnswer(answer.status);
+    } catch (error) {
+      signal.throwIfAborted();
+      return prospectOfError(asMillraceError(error));
+    } finally {
+      use?.release(now());
+      leave();
     }
   }
 

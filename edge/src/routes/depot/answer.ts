@@ -3,12 +3,17 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Owner } from '@millrace/shared/cdn/depot/owners-file';
-import type { DepotLink, DepotTarget } from '@millrace/shared/http/urls/depot-link';
+import {
+  DEPOT_PATH,
+  type DepotLink,
+  type DepotTarget,
+  PROSPECT_PATH,
+} from '@millrace/shared/http/urls/depot-link';
 import type { Allocation } from '../../depot/allocation.ts';
 import { readBlockBytes, sendBlocks } from './blocks.ts';
 import { checkClaim } from './claims.ts';
 import { type DepotRequest, sendJson } from './depot-request.ts';
-import { pull, pullState } from './pulls.ts';
+import { prospect, pull, pullState } from './pulls.ts';
 import { replace } from './replace.ts';
 import { RequestBody } from './request-body.ts';
 import { readChange, readPathName } from './requests.ts';
@@ -17,6 +22,8 @@ import { create, patch, put, showState } from './uploads.ts';
 /** Targets that are not those of a file to be read. */
 type StoredTarget = Exclude<DepotTarget, { readonly kind: 'file' }>;
 
+/** Last part of the path of the question whether the depot could pull from a URL. */
+const PROSPECT_NAME = PROSPECT_PATH.slice(DEPOT_PATH.length + 1);
 /** Longest body of a change. */
 const CHANGE_BYTES = 4096;
 
@@ -33,6 +40,7 @@ export async function answerStored(request: DepotRequest, target: StoredTarget):
   }
   if (target.kind === 'put') {
     const owner = ownerOf(request);
+    if (isProspect(target, request.req.method)) return prospect(request, owner);
     return put(request, owner, readPathName(target.name), target.query);
   }
   const { id, secret } = target;
@@ -46,6 +54,11 @@ export async function answerStored(request: DepotRequest, target: StoredTarget):
   return request.req.method === 'HEAD'
     ? showState(request, allocation)
     : patch(request, allocation);
+}
+
+/** Returns true for the question whether the depot could pull from a URL. */
+export function isProspect(target: DepotTarget, method: string | undefined): boolean {
+  return method === 'POST' && target.kind === 'put' && target.name === PROSPECT_NAME;
 }
 
 /** Answers GET of the depot: what its owner may still store, and for how long. */

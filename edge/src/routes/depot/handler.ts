@@ -38,7 +38,7 @@ import type { Metrics } from '../../figures/metrics.ts';
 import { guestPage } from '../../pages/guest-page.ts';
 import { problemPage } from '../../pages/receive-page.ts';
 import { type DepotRelay, RELAY_BYTES } from '../../relay/depot-relay.ts';
-import { answerStored, findAllocation } from './answer.ts';
+import { answerStored, findAllocation, isProspect } from './answer.ts';
 import { type DepotParts, type DepotRequest, uploadLimits } from './depot-request.ts';
 import { sendStored } from './download.ts';
 import { findInNetwork, type NetworkFileOptions, sendFromNetwork } from './network-file.ts';
@@ -187,7 +187,8 @@ export class DepotHandler {
     if (target.kind === 'put' && target.name === GUEST_NAME && method === 'GET') {
       return sendPage(exchange, 200, await guestPage());
     }
-    if (!METHODS[target.kind].includes(method)) throw new MillraceError('method-refused');
+    if (!METHODS[target.kind].includes(method) && !isProspect(target, method))
+      throw new MillraceError('method-refused');
     if (method === 'OPTIONS') {
       const takes = target.kind === 'create' || target.kind === 'write';
       // An upload's own limits are nobody's business without its capability.

@@ -68,6 +68,13 @@ export function readPull(text: string): z.output<typeof PULL> {
   return read(PULL, text);
 }
 
+const SOURCE = z.strictObject({ from: z.string().max(MAX_URL_CHARS).transform(readUrl) });
+
+/** Reads the URL that an owner asks about. @throws MillraceError `bad-request` */
+export function readSource(text: string): string {
+  return read(SOURCE, text).from;
+}
+
 /** Reads a URL that is to be fetched, without what no server is sent. */
 function readUrl(text: string, context: z.RefinementCtx): string {
   try {

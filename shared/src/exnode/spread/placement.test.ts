@@ -39,6 +39,18 @@ describe('Placement', () => {
         const plan = planSpread(size, depots, copies);
         const placement = new Placement(plan, depots);
         const underWay = new Map<string, Placed>();
+        const [asked, told] = [new Set<string>(), new Set<string>()];
+        const ask = (task: Placed) => {
+          for (const one of placement.questions(task)) {
+            const pair = `${one} from ${task.depot}`;
+            expect([pair, asked.has(pair)]).toEqual([pair, false]);
+            asked.add(pair);
+            // About half of all pairs may not; some answers never come.
+            if (random() < 0.6) continue;
+            told.add(pair);
+            placement.onClosed(one, task.depot);
+          }
+        };
         let now = 0;
         while (!placement.isDone) {
           now += random() * 3000;
@@ -50,8 +62,11 @@ describe('Placement', () => {
           if (task === undefined) {
             const next = placement.next(depot, way, now);
             if (next === undefined) continue;
-            if (way === 'pull') expect(placement.storesOf(next.extent)).not.toEqual([]);
+            const sources = placement.sourcesOf(next).map((one) => `${depot} from ${one.depot}`);
+            expect(sources.filter((pair) => told.has(pair))).toEqual([]);
+            if (way === 'pull') expect(sources).not.toEqual([]);
             underWay.set(lane, next);
+            ask(next);
           } else if (random() < 0.1) {
             if (!placement.onLost(depot)) return;
           } else if (way === 'pull' && random() < 0.3) {
@@ -212,6 +227,34 @@ describe('speed', () => {
       expect(placement.next(1, 'send', 2)).toBe(pulled);
       expect(placement.wholeCopies).toBe(1);
     }
+  });
+
+  test('a copy that may not be pulled is sent beside the first one as soon as that is known', () => {
+    const placement = new Placement(planSpread(MiB, 3, 3), 3);
+    const first = placement.next(0, 'send', 0) as Placed;
+    expect([1, 2].map((depot) => placement.next(depot, 'send', 0))).toEqual([undefined, undefined]);
+    expect(placement.questions(first)).toEqual([1, 2]);
+    expect(placement.questions(first)).toEqual([]);
+    placement.onClosed(1, 0);
+    const second = placement.next(1, 'send', 1) as Placed;
+    expect([second.depot, placement.isFurther(second)]).toEqual([1, true]);
+    // The last one may pull from the second one, although not from the first.
+    placement.onClosed(2, 0);
+    expect(placement.questions(second)).toEqual([2]);
+    placement.onStored(first, 2);
+    for (const way of WAYS) expect(placement.next(2, way, 2)).toBeUndefined();
+    placement.onStored(second, 3);
+    const third = placement.next(2, 'pull', 3) as Placed;
+    expect(placement.sourcesOf(third)).toEqual([second]);
+  });
+
+  test('an answer that it may pull changes nothing, nor does none', () => {
+    const placement = new Placement(planSpread(MiB, 2, 2), 2);
+    const first = placement.next(0, 'send', 0) as Placed;
+    expect(placement.questions(first)).toEqual([1]);
+    expect(placement.next(1, 'send', 1000)).toBeUndefined();
+    placement.onStored(first, 2000);
+    expect(placement.next(1, 'pull', 2000)?.depot).toBe(1);
   });
 
   test('a slow upload goes on while the one in its place brings nothing', () => {

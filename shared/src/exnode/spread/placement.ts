@@ -2,7 +2,8 @@
  * Places the extents of a file on depots while they are uploaded. A depot that is done with its own takes
  * over extents of slower ones, so that fast depots store more (LOCI 3.2.1 reversed). Extents of a depot
  * that refuses them, or fails for good, go to depots that store the least and do not have them. The first
- * copy of an extent is sent; depots pull the others from it, beside what is sent to them.
+ * copy of an extent is sent; depots pull the others from it, beside what is sent to them. Whether one may
+ * pull from another is asked while the first copy is sent: where it may not, its copy is sent as well.
  */
 
 import { rangeBytes } from '../../base/byte-range.ts';
@@ -40,6 +41,9 @@ export class Placement {
   readonly #lost = new Set<number>();
   /** Depots that cannot pull. */
   readonly #unable = new Set<number>();
+  /** Depots that each depot has been asked about, and those that it cannot pull from. */
+  readonly #asked: readonly Set<number>[];
+  readonly #closed: readonly Set<number>[];
   readonly #depots: number;
   /** Paces of the depots. */
   readonly #paces: Readonly<Record<Way, readonly UploadPace[]>>;
@@ -49,7 +53,10 @@ export class Placement {
   /** @param depots number of depots */
   constructor(plan: readonly PlannedExtent[], depots: number) {
     const paces = () => Array.from({ length: depots }, () => new UploadPace());
+    const sets = () => Array.from({ length: depots }, () => new Set<number>());
     this.#depots = depots;
+    this.#asked = sets();
+    this.#closed = sets();
     this.#paces = { send: paces(), pull: paces() };
     for (const extent of plan) {
       for (const depot of extent.depots) this.#add({ extent, depot });
@@ -103,6 +110,38 @@ export class Placement {
     return [...(this.#ofExtent.get(extent) ?? [])].filter(
       (task) => this.#tasks.get(task)?.state === 'stored',
     );
+  }
+
+  /** Lists the copies of an extent that its depot may pull from, as far as is known. */
+  sourcesOf({ extent, depot }: Placed): readonly Placed[] {
+    if (this.#unable.has(depot)) return [];
+    return this.storesOf(extent).filter((one) => this.#mayPull(depot, one.depot));
+  }
+
+  /** Returns true for a copy beside another one of its extent that is stored or under way. */
+  isFurther(task: Placed): boolean {
+    return this.#othersOf(task).some((one) => this.#tasks.get(one)?.state !== 'waiting');
+  }
+
+  /**
+   * Lists the depots to ask whether they may pull from the depot of a copy that is under way: those that
+   * wait for it. Each is listed once for all extents of that depot.
+   */
+  questions(task: Placed): readonly number[] {
+    const waiting = this.#othersOf(task).filter((one) => {
+      const isWaiting = this.#tasks.get(one)?.state === 'waiting';
+      return isWaiting && !this.#lost.has(one.depot) && !this.#unable.has(one.depot);
+    });
+    const depots = waiting
+      .map(({ depot }) => depot)
+      .filter((depot) => this.#asked[depot]?.has(task.depot) === false);
+    for (const depot of depots) this.#asked[depot]?.add(task.depot);
+    return depots;
+  }
+
+  /** Notes that a depot cannot pull from another one. */
+  onClosed(depot: number, from: number): void {
+    this.#closed[depot]?.add(from);
   }
 
   /**
@@ -203,28 +242,37 @@ export class Placement {
 
   /**
    * Returns true for a waiting upload that can begin in a way. An extent that a depot has is pulled. Of
-   * one that is being sent, the second copy waits, unless that takes a slow depot far longer than this
-   * one is known to need.
+   * one that is on its way to a depot that this one may pull from, the second copy waits, unless that
+   * takes a slow depot far longer than this one is known to need.
    */
   #isReady(task: Placed, way: Way, now: Millis): boolean {
     const { extent, depot } = task;
     const progress = this.#tasks.get(task) as Progress;
     const mustBeSent = progress.mustBeSent || this.#unable.has(depot);
-    if (!mustBeSent && this.storesOf(extent).length > 0) return way === 'pull';
+    if (!mustBeSent && this.sourcesOf(task).length > 0) return way === 'pull';
     if (way === 'pull') return false;
-    const others = [...(this.#ofExtent.get(extent) ?? [])].filter((one) => one !== task);
+    const others = this.#othersOf(task).filter((one) => this.#mayPull(depot, one.depot));
     const rate = this.#paces.send[depot]?.rate(now);
     return (
       mustBeSent ||
       others.every((one) => {
         const { state, stored } = this.#tasks.get(one) as Progress;
         if (state !== 'under way') return true;
-        const theirs = this.#paces.send[one.depot]?.rate(now);
+        const theirs = this.#paceOf(one)?.rate(now);
         if (theirs === undefined || rate === undefined) return false;
         const bytes = rangeBytes(extent);
         return (bytes - stored) / theirs > (SLOW * bytes) / rate;
       })
     );
+  }
+
+  #othersOf(task: Placed): Placed[] {
+    return [...(this.#ofExtent.get(task.extent) ?? [])].filter((one) => one !== task);
+  }
+
+  /** Returns true unless it is known that a depot cannot pull from another one. */
+  #mayPull(depot: number, from: number): boolean {
+    return this.#closed[depot]?.has(from) !== true;
   }
 
   /** Ends the other upload of an extent. */
@@ -245,8 +293,9 @@ export class Placement {
     );
   }
 
-  /** Returns true for an extent that a depot does not have. */
-  #canTake(depot: number, { extent }: Placed): boolean {
+  /** Returns true for an extent that a depot does not have, and can get in a way. */
+  #canTake(depot: number, { extent }: Placed, way: Way): boolean {
+    if (way === 'pull' && this.sourcesOf({ extent, depot }).length === 0) return false;
     return ![...(this.#ofExtent.get(extent) ?? [])].some((task) => task.depot === depot);
   }
 
@@ -265,7 +314,7 @@ export class Placement {
     for (const [other, pace] of this.#paces[way].entries()) {
       const rate = pace.rate(now);
       const waiting = this.#waitingAt(other).filter((one) => this.#isReady(one, way, now));
-      const task = waiting.findLast((one) => this.#canTake(depot, one));
+      const task = waiting.findLast((one) => this.#canTake(depot, one, way));
       if (rate === undefined || task === undefined) continue;
       const ms = this.#bytesLeft(other, way, waiting) / rate;
       const ownMs = (this.#reluctance(task) * rangeBytes(task.extent)) / own;
@@ -283,9 +332,9 @@ export class Placement {
     for (const [task, { way: its, state, stored, rival }] of this.#tasks) {
       if (state !== 'under way' || its === undefined || rival !== undefined) continue;
       const rate = this.#paces[its][task.depot]?.rate(now);
-      const isPulled = this.storesOf(task.extent).length > 0 && !this.#unable.has(depot);
+      const isPulled = this.sourcesOf({ extent: task.extent, depot }).length > 0;
       if (rate === undefined || isPulled !== (way === 'pull')) continue;
-      if (!this.#canTake(depot, task)) continue;
+      if (!this.#canTake(depot, task, way)) continue;
       const bytes = rangeBytes(task.extent);
       const ms = (bytes - stored) / rate;
       const ownMs = (SLOW * this.#reluctance(task) * bytes) / own;

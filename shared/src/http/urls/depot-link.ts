@@ -35,6 +35,8 @@ export type DepotTarget =
 
 /** Path that allocations are made at. */
 export const DEPOT_PATH = '/-/depot';
+/** Path at which an owner asks whether the depot could pull from a URL. */
+export const PROSPECT_PATH = '/-/depot/source';
 const READ_PATH = '/-/d/';
 const FILE_PATH = '/-/f/';
 /** Name of the description of an encrypted file, in a depot and in its link: it tells nothing else. */
