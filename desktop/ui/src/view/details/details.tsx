@@ -127,7 +127,7 @@ function Failure({ row }: { row: DownloadView }) {
     <div className="failure" role="note">
       {row.status !== 'error' && <strong>{title}</strong>}
       <p>{help}</p>
-      {row.error.detail !== '' && <p className="mono detail">{text.detail(row.error.detail)}</p>}
+      {row.error.detail !== '' && <p className="mono detail">{text.detail(row.error)}</p>}
     </div>
   );
 }
