@@ -69,7 +69,7 @@ export function fillDetail(
 /**
  * Reads a detail that another program has sent.
  *
- * @returns undefined if it is none of this version's table, or has no value for a part of its text
+ * @returns undefined if this version's table does not have its code, or a value of its text is missing
  */
 export function readParticulars(given: unknown, depth = MAX_DEPTH): Particulars | undefined {
   const { code, values = {} } = Object(given) as { code?: unknown; values?: unknown };

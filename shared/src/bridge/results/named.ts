@@ -31,7 +31,7 @@ export type Read<T> = T extends readonly (infer U)[]
 /** The type of a schema's values. */
 export type Shape<S extends z.ZodType> = Read<z.output<S>>;
 
-/** What an error says of one occurrence, as data. */
+/** The detail of an error as data. */
 export const particulars: z.ZodType<Particulars> = named(
   'Particulars',
   'What an error says of one occurrence, for texts in other languages than English.',
