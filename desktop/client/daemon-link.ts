@@ -108,7 +108,10 @@ function asTableError(error: unknown, remote: string | undefined): unknown {
   }
   const data = error.data as Partial<FailureData> | undefined;
   if (data !== undefined && isErrorCode(data.code)) {
-    return new MillraceError(data.code, data.detail ?? '', { cause: error });
+    return new MillraceError(data.code, data.detail ?? '', {
+      cause: error,
+      particulars: data.particulars,
+    });
   }
   const ours = error.code === INVALID_PARAMS.code || error.code === METHOD_NOT_FOUND.code;
   const detail = error.message.replace(/\.$/, '');

@@ -78,7 +78,10 @@ export class AnswerReader {
     if (framing.bytes !== into.length) {
       this.fail(givenUp());
       return Promise.reject(
-        new MillraceError('wrong-length', `${framing.bytes} instead of ${into.length} bytes`),
+        new MillraceError('wrong-length', {
+          code: 'length-instead',
+          values: { hasBytes: framing.bytes, wantedBytes: into.length },
+        }),
       );
     }
     return new Promise((resolve, reject) => {
@@ -194,7 +197,7 @@ export class AnswerReader {
         return this.#piecesRead(state, Buffer.from(buffer.buffer, buffer.byteOffset, count));
       default:
         // No request is running, so these bytes are not an answer.
-        this.fail(new MillraceError('malformed-response', 'bytes that nobody asked for'));
+        this.fail(new MillraceError('malformed-response', { code: 'unasked-bytes' }));
         return false;
     }
   }

@@ -91,15 +91,15 @@ export type State =
 
 /** Makes the error for bytes that no Content-Length has announced, or nobody has asked for. */
 export function tooLong(): MillraceError {
-  return new MillraceError('wrong-length', 'more bytes than announced');
+  return new MillraceError('wrong-length', { code: 'more-than-announced' });
 }
 
 /** Makes the error for a connection that ended before its answer was complete. */
 export function closedEarly(): MillraceError {
-  return new MillraceError('origin-reset', 'closed early');
+  return new MillraceError('origin-reset', { code: 'closed-early' });
 }
 
 /** Makes the error for an answer that is of no use any more. */
 export function givenUp(): MillraceError {
-  return new MillraceError('origin-reset', 'given up');
+  return new MillraceError('origin-reset', { code: 'given-up' });
 }

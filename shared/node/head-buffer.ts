@@ -82,7 +82,7 @@ export class HeadBuffer {
       const found = this.#findEnd(bytes, searchedTo);
       if (found === undefined) {
         if (this.#bytes < (this.#mends ? MAX_MENDED_BYTES : MAX_HEAD_BYTES)) return undefined;
-        throw new MillraceError('malformed-response', 'the header is too long');
+        throw new MillraceError('malformed-response', { code: 'header-too-long' });
       }
       const [end, bodyAt] = found;
       const text = bytes.toString('latin1', 0, end);

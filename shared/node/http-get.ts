@@ -64,7 +64,7 @@ function dispatch(
     let interim = 0;
     // Undici's own timeout starts again with every byte and interim answer; this deadline does not.
     const headDeadline = new Deadline(() => {
-      running?.abort(new MillraceError('origin-timeout', 'no complete header came in time'));
+      running?.abort(new MillraceError('origin-timeout', { code: 'header-late' }));
     });
     const onAbort = () => {
       running?.abort(signal.reason as Error);

@@ -80,7 +80,12 @@ export class HttpResponse implements HttpAnswer {
         if (filled + chunk.length > into.length) {
           over = true;
           // Reject first: discarding may report another error at once.
-          reject(new MillraceError('wrong-length', `more than ${into.length} bytes`));
+          reject(
+            new MillraceError('wrong-length', {
+              code: 'too-many-bytes',
+              values: { mostBytes: into.length },
+            }),
+          );
           this.discard();
           return;
         }
@@ -91,7 +96,13 @@ export class HttpResponse implements HttpAnswer {
       end: () => {
         over = true;
         if (filled === into.length) resolve();
-        else reject(new MillraceError('wrong-length', `${filled} of ${into.length} bytes`));
+        else
+          reject(
+            new MillraceError('wrong-length', {
+              code: 'part-came',
+              values: { hasBytes: filled, wantedBytes: into.length },
+            }),
+          );
       },
       error: (error) => {
         over = true;

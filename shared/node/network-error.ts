@@ -1,7 +1,7 @@
 /** Translates failures on the way to a server to errors of the table. */
 
 import { MillraceError } from '../src/base/errors.ts';
-import { isNotTls, networkWords } from './network-words.ts';
+import { isNotTls, networkDetail } from './network-words.ts';
 
 const TIMEOUTS = new Set([
   'UND_ERR_HEADERS_TIMEOUT',
@@ -24,20 +24,20 @@ export function networkError(error: unknown, afterHead: boolean): MillraceError 
   const inner = innermost(error);
   if (inner instanceof MillraceError) return inner;
   const code = errorCode(inner);
-  const words = networkWords(inner);
+  const detail = networkDetail(inner);
   if (isMalformed(inner, code, afterHead)) {
-    return new MillraceError('malformed-response', words, { cause: error });
+    return new MillraceError('malformed-response', detail, { cause: error });
   }
   if (CERTIFICATE_ERROR.test(code)) {
-    return new MillraceError('certificate-invalid', words, { cause: error });
+    return new MillraceError('certificate-invalid', detail, { cause: error });
   }
-  if (TIMEOUTS.has(code)) return new MillraceError('origin-timeout', words, { cause: error });
+  if (TIMEOUTS.has(code)) return new MillraceError('origin-timeout', detail, { cause: error });
   if (afterHead || code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE') {
-    return new MillraceError('origin-reset', words, { cause: error });
+    return new MillraceError('origin-reset', detail, { cause: error });
   }
   // Without details: the title says it all.
   if (isNotTls(inner)) return new MillraceError('no-tls', '', { cause: error });
-  return new MillraceError('origin-unreachable', words, { cause: error });
+  return new MillraceError('origin-unreachable', detail, { cause: error });
 }
 
 /** Returns true for answers that undici's parser refuses. */

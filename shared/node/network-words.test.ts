@@ -1,5 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { isNotTls, networkWords } from './network-words.ts';
+import { detailText } from '../src/base/error-table/particulars.ts';
+import { isNotTls, networkDetail } from './network-words.ts';
+
+const networkText = (error: unknown) => detailText(networkDetail(error));
 
 const failed = (code: string, more: object = {}) =>
   Object.assign(new Error('words of a library'), { code, ...more });
@@ -20,17 +23,17 @@ describe('words for failures of the network', () => {
     [failed('HPE_INVALID_CONSTANT'), 'it is not HTTP'],
     [failed('CERT_HAS_EXPIRED'), 'it has expired'],
   ])('%s: %s', (error, words) => {
-    expect(networkWords(error)).toBe(`${words} (${error.code})`);
+    expect(networkText(error)).toBe(`${words} (${error.code})`);
   });
 
   test('an unknown failure is named by its code alone', () => {
-    expect(networkWords(failed('EWHATEVER'))).toBe('EWHATEVER');
+    expect(networkText(failed('EWHATEVER'))).toBe('EWHATEVER');
   });
 
   test('a failure without a code keeps its message', () => {
-    expect(networkWords(new Error('it failed'))).toBe('it failed');
-    expect(networkWords('odd')).toBe('odd');
-    expect(networkWords(undefined)).toBe('undefined');
+    expect(networkText(new Error('it failed'))).toBe('it failed');
+    expect(networkText('odd')).toBe('odd');
+    expect(networkText(undefined)).toBe('undefined');
   });
 
   test.each([
@@ -45,7 +48,7 @@ describe('words for failures of the network', () => {
       failed(code),
       opensslError(reason),
     ]) {
-      expect(networkWords(error)).toBe(words);
+      expect(networkText(error)).toBe(words);
       expect(isNotTls(error)).toBe(false);
     }
   });

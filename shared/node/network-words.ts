@@ -3,6 +3,8 @@
  * for the log: a user cannot act on OpenSSL's "wrong version number".
  */
 
+import type { Detail } from '../src/base/error-table/particulars.ts';
+
 /** Members that failures of sockets, of the resolver and of OpenSSL may have. */
 interface Failure {
   readonly code?: unknown;
@@ -15,67 +17,79 @@ interface Failure {
   readonly hostname?: unknown;
 }
 
-/** Words by code. `{at}` and `{for}` are filled with the address or the name, if it is known. */
-const WORDS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens{at}',
-  ENOTFOUND: 'no address is known{for}',
-  EAI_AGAIN: 'the name server does not answer',
-  EHOSTUNREACH: 'no way leads there{at}',
-  ENETUNREACH: 'no way leads there{at}',
-  EHOSTDOWN: 'the machine is off{at}',
-  ENETDOWN: 'the network is down',
-  EACCES: 'a firewall of this machine forbids the connection',
-  EPERM: 'a firewall of this machine forbids the connection',
-  EMFILE: 'this program has too many files open',
-  ETIMEDOUT: 'the connection was not made in time{at}',
-  UND_ERR_CONNECT_TIMEOUT: 'the connection was not made in time{at}',
-  UND_ERR_HEADERS_TIMEOUT: 'no answer came in time',
-  UND_ERR_BODY_TIMEOUT: 'nothing more came in time',
-  ECONNRESET: 'the other side reset the connection',
-  EPIPE: 'the other side closed the connection',
-  UND_ERR_SOCKET: 'the other side closed the connection',
-  UND_ERR_HEADERS_OVERFLOW: 'its header is too long',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'its body does not have the announced length',
-  CERT_HAS_EXPIRED: 'it has expired',
-  CERT_NOT_YET_VALID: 'it is not valid yet',
-  CERT_REVOKED: 'it has been revoked',
-  CERT_UNTRUSTED: 'it comes from an unknown authority',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'the server has signed it itself',
-  SELF_SIGNED_CERT_IN_CHAIN: 'it comes from an unknown authority',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'it comes from an unknown authority',
-  UNABLE_TO_GET_ISSUER_CERT: 'it comes from an unknown authority',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'it comes from an unknown authority',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another host name',
-  HOSTNAME_MISMATCH: 'it is for another host name',
-};
+/** Details that name the address or the host, if it is known. */
+const PLACED = {
+  ECONNREFUSED: ['nothing-listens', 'nothing-listens-at'],
+  ENOTFOUND: ['no-address', 'no-address-for'],
+  EHOSTUNREACH: ['no-way', 'no-way-at'],
+  ENETUNREACH: ['no-way', 'no-way-at'],
+  EHOSTDOWN: ['machine-off', 'machine-off-at'],
+  ETIMEDOUT: ['not-connected', 'not-connected-at'],
+  UND_ERR_CONNECT_TIMEOUT: ['not-connected', 'not-connected-at'],
+} as const;
+
+const PLAIN = {
+  EAI_AGAIN: 'name-server-silent',
+  ENETDOWN: 'network-down',
+  EACCES: 'firewall',
+  EPERM: 'firewall',
+  EMFILE: 'too-many-open',
+  UND_ERR_HEADERS_TIMEOUT: 'no-answer-in-time',
+  UND_ERR_BODY_TIMEOUT: 'nothing-more-in-time',
+  ECONNRESET: 'was-reset',
+  EPIPE: 'was-closed',
+  UND_ERR_SOCKET: 'was-closed',
+  UND_ERR_HEADERS_OVERFLOW: 'header-exceeds',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'body-differs',
+  CERT_HAS_EXPIRED: 'certificate-expired',
+  CERT_NOT_YET_VALID: 'certificate-early',
+  CERT_REVOKED: 'certificate-revoked',
+  CERT_UNTRUSTED: 'certificate-unknown',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'certificate-own',
+  SELF_SIGNED_CERT_IN_CHAIN: 'certificate-unknown',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate-unknown',
+  UNABLE_TO_GET_ISSUER_CERT: 'certificate-unknown',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'certificate-unknown',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'certificate-other-host',
+  HOSTNAME_MISMATCH: 'certificate-other-host',
+} as const;
 
 /** OpenSSL's reasons for a failed handshake, in its words with spaces or underscores. */
-const HANDSHAKES: readonly (readonly [RegExp, string])[] = [
-  [/handshake.failure|no.shared.cipher|no.ciphers/i, 'it shares no encryption with this program'],
-  [/protocol.version|unsupported.protocol/i, 'it speaks another version of TLS'],
-  [/unrecognized.name/i, 'it does not know the host name'],
-  [/certificate.required|bad.certificate|unknown.ca/i, 'it asks for a certificate of the client'],
-];
+const HANDSHAKES = [
+  [/handshake.failure|no.shared.cipher|no.ciphers/i, 'tls-no-cipher'],
+  [/protocol.version|unsupported.protocol/i, 'tls-version'],
+  [/unrecognized.name/i, 'tls-host-unknown'],
+  [/certificate.required|bad.certificate|unknown.ca/i, 'tls-asks-certificate'],
+] as const;
 /** OpenSSL's reason where the bytes that came are no TLS at all, such as those of plain HTTP. */
 const NOT_TLS = /wrong.version.number|packet.length.too.long|http.request/i;
 
 /**
- * Describes a failure without words of a library: a clause without a full stop. A failure that is
- * not known is described by its code, which can be searched for.
+ * Describes a failure without words of a library. A failure that is not known is described by its
+ * code, which can be searched for.
  */
-export function networkWords(error: unknown): string {
+export function networkDetail(error: unknown): Detail {
   const { code, message, address, port, hostname } = Object(error) as Failure;
   const reason = tlsReason(error);
   if (reason !== undefined) {
-    const [, words] = HANDSHAKES.find(([pattern]) => pattern.test(reason)) ?? [];
-    return `TLS: ${words ?? 'the handshake failed'}`;
+    const [, tls] = HANDSHAKES.find(([pattern]) => pattern.test(reason)) ?? [];
+    return { code: tls ?? 'tls-failed' };
   }
-  if (typeof code !== 'string' || code === '') return String(message ?? error);
+  if (typeof code !== 'string' || code === '') return quoted(String(message ?? error));
   const where = port === undefined ? (address ?? hostname) : `${address}:${port}`;
-  const words = WORDS[code] ?? (code.startsWith('HPE_') ? 'it is not HTTP' : undefined);
-  if (words === undefined) return code;
-  const filled = words.replace(/\{(at|for)\}/, (_, word) => (where ? ` ${word} ${where}` : ''));
-  return `${filled} (${code})`;
+  const os = { os: code };
+  if (Object.hasOwn(PLACED, code)) {
+    const [alone, placed] = PLACED[code as keyof typeof PLACED];
+    return where
+      ? { code: placed, values: { ...os, place: String(where) } }
+      : { code: alone, values: os };
+  }
+  if (Object.hasOwn(PLAIN, code)) return { code: PLAIN[code as keyof typeof PLAIN], values: os };
+  return code.startsWith('HPE_') ? { code: 'not-http', values: os } : quoted(code);
+}
+
+function quoted(text: string): Detail {
+  return { code: 'quoted', values: { text } };
 }
 
 /** Returns true if the other side does not speak TLS, but most likely plain HTTP. */

@@ -272,7 +272,7 @@ async function openByWay(
   pool.opening++;
   try {
     const socket = await way.open(url, tls, signal);
-    if (socket.destroyed) throw new MillraceError('origin-reset', 'closed early');
+    if (socket.destroyed) throw new MillraceError('origin-reset', { code: 'closed-early' });
     if (pool.cutOff === undefined) return socket;
     socket.destroy();
     throw pool.cutOff;

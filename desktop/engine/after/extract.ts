@@ -99,7 +99,10 @@ async function feedOf(path: string, maxBytes: number, signal: AbortSignal): Prom
     return (take) =>
       readEntries(own(), take, signal).catch((error: NodeJS.ErrnoException) => {
         if (!/^Z/.test(error.code ?? '')) throw error;
-        throw new MillraceError('bad-archive', `${path} is damaged (${error.code})`);
+        throw new MillraceError('bad-archive', {
+          code: 'archive-damaged',
+          values: { path, os: error.code ?? '' },
+        });
       });
   }
   const bsdtar = await findProgram(BSDTAR);
@@ -118,7 +121,7 @@ async function feedOf(path: string, maxBytes: number, signal: AbortSignal): Prom
     if (isTar(path)) return (take) => readEntries(decodedBy(sevenZip, path, signal), take, signal);
     return (take) => readSevenZip(sevenZip, path, take, signal);
   }
-  throw new MillraceError('bad-archive', 'neither bsdtar nor 7-Zip is installed');
+  throw new MillraceError('bad-archive', { code: 'no-unpacker' });
 }
 
 /**
@@ -145,7 +148,10 @@ async function drained(source: AsyncIterable<Buffer>, maxBytes: number): Promise
   for await (const piece of source) {
     bytes += piece.length;
     if (bytes > maxBytes) {
-      throw new MillraceError('bad-archive', `more than ${maxBytes} bytes are too many`);
+      throw new MillraceError('bad-archive', {
+        code: 'archive-too-large',
+        values: { mostBytes: maxBytes },
+      });
     }
   }
 }

@@ -26,7 +26,8 @@ export async function moveFile(path: string, folder: string, signal: AbortSignal
   const there = await lstat(path).catch((error) => {
     throw fileError(error, path);
   });
-  if (!there.isFile()) throw new MillraceError('file-changed', `${path} is not a plain file`);
+  if (!there.isFile())
+    throw new MillraceError('file-changed', { code: 'not-plain', values: { path } });
   try {
     await makeFolder(folder);
     const moved = await renamed(path, path, folder).catch((error: NodeJS.ErrnoException) => {
@@ -79,7 +80,7 @@ async function renamed(path: string, named: string, folder: string): Promise<str
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
   }
-  throw new MillraceError('file-exists', wanted);
+  throw new MillraceError('file-exists', { code: 'path', values: { path: wanted } });
 }
 
 async function copied(path: string, folder: string, signal: AbortSignal): Promise<string> {
@@ -91,7 +92,7 @@ async function copied(path: string, folder: string, signal: AbortSignal): Promis
     const file = await open(copy, 'r+');
     await file.sync().finally(() => file.close());
     if ((await digestOf(path, signal)) !== (await digestOf(copy, signal)))
-      throw new MillraceError('file-changed', `${path} changed while it was copied`);
+      throw new MillraceError('file-changed', { code: 'changed-in-copy', values: { path } });
     await utimes(copy, atime, mtime);
     const to = await renamed(copy, path, folder);
     await rm(path);

@@ -155,5 +155,5 @@ function firstChange(before: readonly TarMember[], now: readonly TarMember[]): s
 }
 
 function changed(path: string): MillraceError {
-  return new MillraceError('file-has-changed', path);
+  return new MillraceError('file-has-changed', { code: 'path', values: { path } });
 }

@@ -37,7 +37,7 @@ async function openFile(path: string): Promise<UploadSource> {
     ...{ state, file: path, leftOut: 0 },
     async read(into, position) {
       const { bytesRead } = await file.read(into, 0, into.length, position);
-      if (bytesRead === 0) throw new MillraceError('file-has-changed', 'it has become shorter');
+      if (bytesRead === 0) throw new MillraceError('file-has-changed', { code: 'become-shorter' });
       return bytesRead;
     },
     async check() {

@@ -47,7 +47,7 @@ export async function unpack(
   signal: AbortSignal,
 ): Promise<Unpacked> {
   if (!path.toLowerCase().endsWith(SUFFIX) || basename(path).length === SUFFIX.length) {
-    throw new MillraceError('bad-archive', `${path} is not called NAME.tar`);
+    throw new MillraceError('bad-archive', { code: 'archive-not-tar', values: { path } });
   }
   const folder = path.slice(0, -SUFFIX.length);
   const feed: Feed = (take) =>
@@ -94,7 +94,8 @@ export async function unpackEntries(
   signal: AbortSignal,
 ): Promise<Unpacked> {
   try {
-    if (!overwrites && (await isThere(folder))) throw new MillraceError('file-exists', folder);
+    if (!overwrites && (await isThere(folder)))
+      throw new MillraceError('file-exists', { code: 'path', values: { path: folder } });
     const stage = await makeStage();
     try {
       const content = join(stage, 'content');
@@ -117,7 +118,11 @@ export async function unpackEntries(
     }
   } catch (error) {
     if (isMillraceError(error, 'malformed-response')) {
-      throw new MillraceError('bad-archive', `${path} is damaged, or no archive`, { cause: error });
+      throw new MillraceError(
+        'bad-archive',
+        { code: 'archive-not-read', values: { path } },
+        { cause: error },
+      );
     }
     throw fileError(error, folder);
   }
@@ -289,7 +294,7 @@ async function place(
   signal: AbortSignal,
 ): Promise<void> {
   if (!(await isThere(to))) return rename(from, to);
-  if (!overwrites) throw new MillraceError('file-exists', to);
+  if (!overwrites) throw new MillraceError('file-exists', { code: 'path', values: { path: to } });
   await checkFits(from, to);
   await merge(from, to, signal);
 }
@@ -299,12 +304,13 @@ async function checkFits(from: string, to: string): Promise<void> {
   const there = await lstat(to).catch(() => undefined);
   if (there === undefined) return;
   // A link is not followed: it may lead anywhere.
-  if (!there.isDirectory()) throw new MillraceError('file-exists', `${to} is not a folder`);
+  if (!there.isDirectory())
+    throw new MillraceError('file-exists', { code: 'not-folder', values: { path: to } });
   for (const item of await readdir(from, { withFileTypes: true })) {
     const own = join(to, item.name);
     if (item.isDirectory()) await checkFits(join(from, item.name), own);
     else if ((await lstat(own).catch(() => undefined))?.isDirectory() === true) {
-      throw new MillraceError('file-exists', `${own} is a folder`);
+      throw new MillraceError('file-exists', { code: 'is-folder', values: { path: own } });
     }
   }
 }

@@ -267,7 +267,7 @@ const proveLater: OffersOptions['prove'] = async (request, offered, signal) => {
 
 const proveLinkLater: ProveLink = async (request, begun, signal) => {
   const { proveLink } = await import('../sources/link-proof.ts');
-  const late = new MillraceError('origin-timeout', 'the link does not answer');
+  const late = new MillraceError('origin-timeout', { code: 'link-silent' });
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(late), LINK_TIMEOUT_MS);
   try {

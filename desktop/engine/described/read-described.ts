@@ -87,7 +87,7 @@ async function readMagnet(link: string, options: DescribedOptions): Promise<Desc
   const { file } = magnet;
   const { mirrors = [] } = options;
   if (file.replicas.length + mirrors.length > 0) return withMirrors([file], options);
-  throw new MillraceError('no-web-seed', 'the magnet link has no address of a web server');
+  throw new MillraceError('no-web-seed', { code: 'magnet-without-server' });
 }
 
 function ofTorrent({ files, named }: Torrent): Described {
@@ -99,10 +99,7 @@ function withMirrors(
   { mirrors = [] }: DescribedOptions,
 ): Described {
   if (mirrors.length > 0 && files.length > 1) {
-    throw new MillraceError(
-      'bad-option',
-      'further URLs are for one file, and it describes several',
-    );
+    throw new MillraceError('bad-option', { code: 'one-describes-several' });
   }
   const further = mirrors.map(replicaAt);
   return {

@@ -107,7 +107,7 @@ export class BlockDownload {
       session,
       signal: this.#signal,
       onOrphaned: () => {
-        this.#orphaned = new MillraceError('origin-unreachable', 'nothing came from the first');
+        this.#orphaned = new MillraceError('origin-unreachable', { code: 'nothing-from-first' });
         this.#passes.transfer?.stop(this.#orphaned);
       },
       onAdmitted: (source) => {

@@ -163,7 +163,7 @@ export class BlockProof {
       const hopeless = this.#trust.hopeless();
       if (hopeless === undefined) continue;
       const { start, end } = this.#range(hopeless);
-      const detail = `no source has the right bytes ${start}-${end - 1}`;
+      const detail = { code: 'no-right-bytes', values: { first: start, last: end - 1 } } as const;
       throw new MillraceError('wrong-digest', detail);
     }
   }
@@ -277,7 +277,7 @@ export class BlockProof {
     const { sources, file, onLeft } = this.#options;
     for (const source of sources()) {
       if (!ids.includes(source.id) || source.health.quarantine !== undefined) continue;
-      const error = new MillraceError('wrong-digest', 'blocks from it have another digest');
+      const error = new MillraceError('wrong-digest', { code: 'blocks-differ' });
       source.health.quarantineFor(error);
       // Its bytes of incomplete blocks are worth as little, and others would be compared with them.
       const doubtful = source.given.ranges.flatMap((range) => this.#proven.missing(range));

@@ -37,5 +37,5 @@ export interface SaidDigest {
 
 /** Returns the error for a repair without a digest: it could replace a right file by a wrong one. */
 export function unprovable(): MillraceError {
-  return new MillraceError('bad-option', 'no digest of the file is known to repair it by');
+  return new MillraceError('bad-option', { code: 'no-digest-to-repair' });
 }

@@ -46,7 +46,7 @@ export function checkIsFile({ opened }: First, expectsFile: boolean): boolean {
   const pinnable = isPinnable(opened);
   if (expectsFile && page && !pinnable) {
     opened.discard();
-    throw new MillraceError('origin-denied', 'a web page came in place of the file');
+    throw new MillraceError('origin-denied', { code: 'page-instead' });
   }
   return !page && pinnable;
 }
@@ -69,7 +69,10 @@ export function holdToLength(
     (version) => matchVersion(version.validators, validators) !== 'different',
   );
   if (same.length === 0 || same.some((version) => version.length === length)) return;
-  throw new MillraceError('wrong-length', `${length} bytes instead of ${same[0]?.length}`);
+  throw new MillraceError('wrong-length', {
+    code: 'length-instead',
+    values: { hasBytes: length, wantedBytes: same[0]?.length ?? 0 },
+  });
 }
 
 /** Describes a file whose ranges cannot be told apart from those of other versions. */

@@ -185,5 +185,5 @@ function compareWithHeld(
     position - held.range.start + count,
   );
   if (ours.equals(bytes.subarray(0, count))) return count;
-  throw new MillraceError('version-changed', 'bytes that were there already are others now');
+  throw new MillraceError('version-changed', { code: 'stored-changed' });
 }

@@ -75,7 +75,10 @@ async function checkWhole(
     return checked;
   }
   await target.discard();
-  throw new MillraceError('checksum-mismatch', `${bad.length} pieces have another digest`);
+  throw new MillraceError('checksum-mismatch', {
+    code: 'pieces-differ',
+    values: { n: bad.length },
+  });
 }
 
 /** Reads what is beside the file. @throws MillraceError of a signature or key; the signal's reason */

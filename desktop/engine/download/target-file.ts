@@ -317,7 +317,10 @@ async function keepOwn(file: PartialFile, url: string): Promise<void> {
   const { earlier } = file;
   if (earlier === undefined || earlier.url === url || file.stored.bytes === 0) return;
   if (!file.overwrite) {
-    throw new MillraceError('different-file', `${file.dataPath} belongs to ${earlier.url}`);
+    throw new MillraceError('different-file', {
+      code: 'belongs-to',
+      values: { path: file.dataPath, url: earlier.url },
+    });
   }
   await file.startOver();
   await file.adopt();

@@ -46,7 +46,7 @@ export class Additions {
     const record = newRecord(asked, around);
     if (record.options.after !== undefined) checkChoice(record.options.after, settings.after);
     if (!records.exists(record.gid)) return record;
-    throw new MillraceError('bad-option', `gid: ${record.gid} is there already`);
+    throw new MillraceError('bad-option', { code: 'gid-taken', values: { gid: record.gid } });
   }
 
   /**

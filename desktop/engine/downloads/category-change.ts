@@ -32,7 +32,7 @@ export function toCategory(
   const named = (name: string | null | undefined) => categories.find((c) => c.name === name);
   const to = named(wanted);
   if (wanted !== null && to === undefined) {
-    throw new MillraceError('bad-option', `category: there is no "${wanted}"`);
+    throw new MillraceError('bad-option', { code: 'no-category', values: { name: wanted } });
   }
   const folderOf = (of: Category | undefined) => resolve(dir, of?.folder ?? '');
   const follows = path === undefined && request.dir === folderOf(named(category));

@@ -70,7 +70,7 @@ export class Changes {
     if (isFinished(record.state)) {
       if (moved !== undefined && isOnlyCategory(given))
         return this.#records.changeFinished(record, { category: moved.category });
-      throw new MillraceError('wrong-state', `${gid} is finished`);
+      throw new MillraceError('wrong-state', { code: 'is-finished', values: { gid } });
     }
     if (rest.dir === undefined && moved?.dir !== undefined) rest.dir = moved.dir;
     if (rest.file !== undefined) rest.file = checkFile(rest.file);
@@ -119,12 +119,12 @@ export class Changes {
     const hasFailed = state === 'error' && request.older?.repairs === true;
     // Of any other download that has failed there is no file, or one that is not its own.
     if (state !== 'complete' && !hasFailed) {
-      throw new MillraceError('wrong-state', `it is ${state}`);
+      throw new MillraceError('wrong-state', { code: `is-${state}` });
     }
     const path = targetOf(record);
     // A list that was imported may name any file as the one of a finished download.
     if (startedAt === undefined || (record.path ?? path) !== path) {
-      throw new MillraceError('wrong-state', 'its file is not where a download has put it');
+      throw new MillraceError('wrong-state', { code: 'file-elsewhere' });
     }
     const isKnown = request.digests.some(({ algorithm }) => algorithm === digest?.algorithm);
     const { zsync, except } = request.older ?? {};
@@ -158,8 +158,8 @@ export class Changes {
     const { request } = this.#records.get(gid);
     const { urls, login } = cleanUrls(texts);
     const [first] = urls;
-    if (first === undefined) throw new MillraceError('bad-option', 'urls: none would be left');
-    if (urls.length > MAX_URLS) throw new MillraceError('bad-option', 'urls: too many');
+    if (first === undefined) throw new MillraceError('bad-option', { code: 'no-url-left' });
+    if (urls.length > MAX_URLS) throw new MillraceError('bad-option', { code: 'too-many-urls' });
     this.#fetchFrom(gid, this.#forUrls(gid, request, urls, login));
     const run = this.#queueRunner.running(gid);
     if (run === undefined) return this.#queueRunner.restart(gid);
@@ -177,7 +177,8 @@ export class Changes {
   async checkLink(gid: string, text: string): Promise<void> {
     const clean = cleanUrls([text]);
     const record = this.#records.get(gid);
-    if (record.state === 'complete') throw new MillraceError('wrong-state', 'it is complete');
+    if (record.state === 'complete')
+      throw new MillraceError('wrong-state', { code: 'is-complete' });
     const request = { ...this.#forUrls(gid, record.request, clean.urls, clean.login) };
     const path = record.path === undefined ? undefined : targetOf(record);
     const { length } = this.#queueRunner.running(gid)?.progress() ?? record;
@@ -211,7 +212,7 @@ export class Changes {
     const record = this.#records.get(gid);
     const { path, request, state } = record;
     if (state !== 'error' && state !== 'paused') {
-      throw new MillraceError('wrong-state', `it is ${state}`);
+      throw new MillraceError('wrong-state', { code: `is-${state}` });
     }
     const file = path === undefined ? request.file : relative(request.dir, targetOf(record));
     if (state === 'error') this.#records.reopen(record);
@@ -256,7 +257,8 @@ export class Changes {
     const clean = cleanUrls([text]);
     const [url] = clean.urls as [string];
     const record = this.#records.get(gid);
-    if (record.state === 'complete') throw new MillraceError('wrong-state', 'it is complete');
+    if (record.state === 'complete')
+      throw new MillraceError('wrong-state', { code: 'is-complete' });
     // The name stays, because the partial file is found by its name.
     const { path, request } = record;
     const file = path === undefined ? request.file : relative(request.dir, targetOf(record));
@@ -298,7 +300,7 @@ export class Changes {
     login: DownloadRequest['login'],
   ): DownloadRequest {
     if (request.exnode !== undefined) {
-      throw new MillraceError('bad-option', 'an exNode names its sources: no other one is asked');
+      throw new MillraceError('bad-option', { code: 'exnode-names-sources' });
     }
     const [before, now] = [request.urls[0], urls[0]].map((url) => new URL(url as string).origin);
     const clean = before === now ? request : withoutLogins(request);

@@ -219,5 +219,5 @@ function textOf(value: unknown): string {
 }
 
 function fail(detail: string): never {
-  throw new MillraceError('bad-option', `the list cannot be read: ${detail}`);
+  throw new MillraceError('bad-option', { code: 'list-not-read', values: { why: detail } });
 }

@@ -148,7 +148,7 @@ export function checkFile(file: string): string {
   const parts = file.split(/[/\\]/);
   const last = parts.at(-1) as string;
   if (isAbsolute(file) || parts.includes('..') || /^[A-Za-z]:/.test(file) || last === '') {
-    throw new MillraceError('bad-option', `file: "${file}" is not a path below the folder`);
+    throw new MillraceError('bad-option', { code: 'not-below-folder', values: { file } });
   }
   return join(...parts.slice(0, -1), possibleFileName(last));
 }
@@ -165,7 +165,7 @@ export function cleanUrls(texts: readonly string[]): { urls: string[]; login?: L
   if (secret === undefined) return { urls };
   const { origin } = new URL(secret.url);
   if (urls.some((url) => new URL(url).origin !== origin)) {
-    throw new MillraceError('credentials-in-url', 'together with URLs of other hosts');
+    throw new MillraceError('credentials-in-url', { code: 'with-other-hosts' });
   }
   return { urls, login: secret.login };
 }
@@ -179,7 +179,10 @@ function chooseCategory(
   const found = categories.find((category) => category.name === wanted);
   if (found !== undefined) return found;
   const known = categories.map((category) => category.name).join(', ');
-  throw new MillraceError('bad-option', `category: there is no "${wanted}"; known are ${known}`);
+  throw new MillraceError('bad-option', {
+    code: 'no-category-of',
+    values: { name: wanted, known },
+  });
 }
 
 function listedOf(

@@ -109,14 +109,17 @@ class Walker {
       const type = field.split(';')[0]?.trim().toLowerCase() || undefined;
       if (!isPageType(type)) {
         opened.discard();
-        throw new MillraceError('not-a-page', `it is ${type}`);
+        throw new MillraceError('not-a-page', { code: 'is-type', values: { type: type ?? '' } });
       }
       const pieces: Buffer[] = [];
       let bytes = 0;
       await opened.read((_position, piece) => {
         bytes += piece.length;
         if (bytes > MAX_PAGE_BYTES) {
-          throw new MillraceError('wrong-length', `a page of more than ${MAX_PAGE_BYTES} bytes`);
+          throw new MillraceError('wrong-length', {
+            code: 'page-too-long',
+            values: { mostBytes: MAX_PAGE_BYTES },
+          });
         }
         pieces.push(Buffer.from(piece));
         return undefined;
@@ -129,7 +132,7 @@ class Walker {
       if (page === undefined) throw new MillraceError('not-a-page');
       return { url, page };
     } catch (error) {
-      if (this.#late.aborted) throw new MillraceError('origin-timeout', 'the page took too long');
+      if (this.#late.aborted) throw new MillraceError('origin-timeout', { code: 'page-late' });
       throw error;
     }
   }

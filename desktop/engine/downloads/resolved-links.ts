@@ -76,7 +76,7 @@ export class ResolvedLinks {
     if (resolvers === undefined || !isOwn || typeof url !== 'string') return { download };
     if (download.exnode !== undefined) return { download };
     const found = await resolvers.ask({ url, resolver }, signal).catch((error: unknown) => {
-      if (signal.aborted) throw new MillraceError('resolver-failed', 'there was no time left');
+      if (signal.aborted) throw new MillraceError('resolver-failed', { code: 'resolver-no-time' });
       throw error;
     });
     if (found === undefined) return { download };

@@ -76,12 +76,12 @@ export class Streams {
     if (run !== undefined && finished !== undefined) return { download: run, finished, of: run };
     const { state, path, length } = this.#manager.get(gid);
     if (state !== 'complete' || path === undefined) {
-      throw new MillraceError('wrong-state', 'it neither runs nor is complete');
+      throw new MillraceError('wrong-state', { code: 'not-streamed' });
     }
     const there = this.#served.get(gid)?.of;
     const download: Streamed = {
       described: Promise.resolve({ path, length, contentType: undefined }),
-      read: () => Promise.reject(new MillraceError('wrong-state', 'it is complete')),
+      read: () => Promise.reject(new MillraceError('wrong-state', { code: 'is-complete' })),
       prefer() {},
     };
     // A stream that began during the download continues with the file.

@@ -97,9 +97,16 @@ async function list(origin: string, signal: AbortSignal): Promise<Listed[]> {
   } catch (cause) {
     signal.throwIfAborted();
     if (cause instanceof NotAnEdge) {
-      throw new MillraceError('malformed-response', `${origin} is not an edge, or an older one`);
+      throw new MillraceError('malformed-response', {
+        code: 'not-an-edge-now',
+        values: { url: origin },
+      });
     }
-    throw new MillraceError('origin-unreachable', `no edge answers at ${origin}`, { cause });
+    throw new MillraceError(
+      'origin-unreachable',
+      { code: 'no-edge-answers', values: { url: origin } },
+      { cause },
+    );
   }
 }
 

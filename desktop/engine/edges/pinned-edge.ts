@@ -68,7 +68,10 @@ export async function getWhile(
 /** Holds a request to the edge's own origin. @throws MillraceError `source-refused` */
 export function checkPinned(target: URL, { url }: HouseEdge): void {
   if (target.origin === new URL(url).origin) return;
-  throw new MillraceError('source-refused', `${url} leads to ${target.host}`);
+  throw new MillraceError('source-refused', {
+    code: 'leads-to',
+    values: { url: String(url), host: target.host },
+  });
 }
 
 /**
@@ -94,7 +97,10 @@ export async function identifyEdge(edge: HouseEdge, signal: AbortSignal): Promis
         return true;
       });
       if (response.status !== 200 || !isEdge(Buffer.concat(pieces).toString())) {
-        throw new MillraceError('malformed-response', `${edge.url} is not an edge`);
+        throw new MillraceError('malformed-response', {
+          code: 'not-an-edge',
+          values: { url: edge.url },
+        });
       }
       rttMs = Math.min(rttMs, response.headMs);
     }

@@ -22,7 +22,7 @@ export function freePath(path: string, taken: (path: string) => boolean): string
     const candidate = numberedPath(path, number);
     if (isFree(candidate, taken)) return candidate;
   }
-  throw new MillraceError('file-exists', path);
+  throw new MillraceError('file-exists', { code: 'path', values: { path } });
 }
 
 /**

@@ -19,7 +19,8 @@ const held = new Set<string>();
  * @throws MillraceError `file-in-use`; errors of the file system
  */
 export async function lockFile(path: string): Promise<() => Promise<void>> {
-  if (held.has(path)) throw new MillraceError('file-in-use', `this process has locked ${path}`);
+  if (held.has(path))
+    throw new MillraceError('file-in-use', { code: 'own-lock', values: { path } });
   held.add(path);
   try {
     await take(path);
@@ -61,11 +62,11 @@ async function take(path: string): Promise<void> {
     const [pid = '', started = ''] = (await readFile(path, 'utf8').catch(() => '')).split('\n');
     const owner = Number(pid.trim());
     if (isAlive(owner) && (started === '' || started === (await startOf(owner)))) {
-      throw new MillraceError('file-in-use', `process ${owner} has locked ${path}`);
+      throw new MillraceError('file-in-use', { code: 'other-lock', values: { pid: owner, path } });
     }
     await rm(path, { force: true });
   }
-  throw new MillraceError('file-in-use', path);
+  throw new MillraceError('file-in-use', { code: 'path', values: { path } });
 }
 
 /** Returns when a process started, in a form that no other process with its number has (Linux). */

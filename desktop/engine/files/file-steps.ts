@@ -82,7 +82,8 @@ export async function renameWithoutReplacing(from: string, to: string): Promise<
     const code = (error as NodeJS.ErrnoException).code ?? '';
     // On file systems without links (FAT, some network shares): check, then rename.
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(code)) throw error;
-    if (await exists(to)) throw new MillraceError('file-exists', to);
+    if (await exists(to))
+      throw new MillraceError('file-exists', { code: 'path', values: { path: to } });
     return rename(from, to);
   }
   await rm(from);

@@ -54,12 +54,15 @@ export class FileWatch {
   async check(): Promise<void> {
     const open = await this.#file.stat({ bigint: true });
     const named = await stat(this.#path, { bigint: true }).catch(() => undefined);
-    if (named === undefined) throw new MillraceError('file-changed', 'it has been deleted');
+    if (named === undefined) throw new MillraceError('file-changed', { code: 'was-deleted' });
     if (named.ino !== open.ino || named.dev !== open.dev) {
-      throw new MillraceError('file-changed', 'it has been replaced');
+      throw new MillraceError('file-changed', { code: 'was-replaced' });
     }
     if (this.#length !== undefined && open.size !== BigInt(this.#length)) {
-      throw new MillraceError('file-changed', `it has ${open.size} bytes now`);
+      throw new MillraceError('file-changed', {
+        code: 'has-bytes-now',
+        values: { hasBytes: Number(open.size) },
+      });
     }
     const since = this.#quietSince;
     if (since !== undefined && open.mtimeNs !== since) this.edited = true;

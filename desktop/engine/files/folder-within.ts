@@ -28,7 +28,10 @@ export async function makeFolderWithin(folder: string, within: string | undefine
     if (await isMissing(at)) await makeFolder(at);
     const real = await realpath(at);
     if (!isBelow(real, root)) {
-      throw new MillraceError('file-not-writable', `${at} is a link that leads out of ${within}`);
+      throw new MillraceError('file-not-writable', {
+        code: 'leads-out',
+        values: { path: at, folder: within },
+      });
     }
   }
 }

@@ -14,9 +14,9 @@ export async function openPlain(path: string): Promise<FileHandle> {
     // Opening a pipe would otherwise wait for a program that writes to it.
     file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (cause) {
-    throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
+    throw new MillraceError('bad-option', { code: 'not-readable', values: { path } }, { cause });
   }
   if ((await file.stat()).isFile()) return file;
   await file.close();
-  throw new MillraceError('bad-option', `${path} is not a file`);
+  throw new MillraceError('bad-option', { code: 'not-file', values: { path } });
 }

@@ -70,5 +70,5 @@ async function isOurs(uid: number, path: string): Promise<boolean> {
 }
 
 function notOwn(path: string): MillraceError {
-  return new MillraceError('file-not-writable', `${path} is a link, or not a file of yours`);
+  return new MillraceError('file-not-writable', { code: 'not-yours', values: { path } });
 }

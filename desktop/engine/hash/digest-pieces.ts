@@ -90,4 +90,5 @@ export function pieceBytesFor(size: number, leastBytes: number, mostPieces: numb
   return bytes;
 }
 
-const changed = (path: string) => new MillraceError('file-has-changed', path);
+const changed = (path: string) =>
+  new MillraceError('file-has-changed', { code: 'path', values: { path } });

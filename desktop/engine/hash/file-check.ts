@@ -81,7 +81,11 @@ export class FileCheck {
       const hex = hasher?.algorithms.includes(algorithm)
         ? (await hasher.finish(length)).find((d) => d.algorithm === algorithm)?.hex
         : await storedDigest(file, algorithm, length);
-      if (hex !== wanted) throw new MillraceError('checksum-mismatch', `${algorithm} is ${hex}`);
+      if (hex !== wanted)
+        throw new MillraceError('checksum-mismatch', {
+          code: 'digest-is',
+          values: { algorithm, hex: hex ?? '' },
+        });
     }
     return this.#digests[0];
   }

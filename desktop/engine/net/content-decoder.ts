@@ -92,7 +92,7 @@ function runDecoder({ make, begins }: Coding): Decoding['run'] {
       const made = make();
       decoder = made;
       ended = finished(made).catch((cause) => {
-        failure ??= new MillraceError('wrong-encoding', 'it cannot be decoded', { cause });
+        failure ??= new MillraceError('wrong-encoding', { code: 'not-decoded' }, { cause });
       });
       const fail = (error: unknown) => {
         failure ??= error;

@@ -59,10 +59,7 @@ export class Cookies {
       else skipped++;
     }
     if (taken === 0 && skipped > 0) {
-      throw new MillraceError(
-        'bad-option',
-        'the file of cookies is not in the form of cookies.txt',
-      );
+      throw new MillraceError('bad-option', { code: 'cookies-not-txt' });
     }
     return { taken, skipped };
   }
@@ -158,7 +155,7 @@ export async function readCookieFile(
     const handle = await open(path);
     try {
       if ((await handle.stat()).size > MAX_FILE_BYTES) {
-        throw new MillraceError('bad-option', `${path} is too large for a file of cookies`);
+        throw new MillraceError('bad-option', { code: 'cookies-too-large', values: { path } });
       }
       text = await handle.readFile('latin1');
     } finally {

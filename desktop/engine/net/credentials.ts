@@ -19,10 +19,10 @@ const MAX_LOGIN_CHARS = 4096;
 export function basicAuthorization(login: Login): string {
   const { user, password } = login;
   if (user.length + password.length > MAX_LOGIN_CHARS) {
-    throw new MillraceError('bad-option', 'the user name or password is too long');
+    throw new MillraceError('bad-option', { code: 'login-too-long' });
   }
   if (user.includes(':') || /[\x00-\x1f\x7f]/.test(user + password)) {
-    throw new MillraceError('bad-option', 'the user name or password has forbidden characters');
+    throw new MillraceError('bad-option', { code: 'login-forbidden' });
   }
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
@@ -43,7 +43,7 @@ export function takeLogin(text: string): { url: string; login: Login | undefined
     const login = { user: decodeURIComponent(username), password: decodeURIComponent(password) };
     return { url: url.href, login };
   } catch {
-    throw new MillraceError('bad-url', `${url.href}: its user name is not well percent-encoded`);
+    throw new MillraceError('bad-url', { code: 'user-half-encoded', values: { url: url.href } });
   }
 }
 

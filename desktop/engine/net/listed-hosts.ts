@@ -25,7 +25,7 @@ export function admitListed(origin: string, by: string, network: OwnNetwork): vo
   network.check(target);
   const download = new URL(by);
   if (!mayAskPlainly(target, { download, namedBy: 'other', start: target, digestKnown: false })) {
-    throw new MillraceError('source-refused', `${target.host} is without TLS`);
+    throw new MillraceError('source-refused', { code: 'no-tls-at', values: { host: target.host } });
   }
   networks.set(origin, network);
 }

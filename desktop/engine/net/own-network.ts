@@ -103,5 +103,8 @@ export class OwnNetwork {
 }
 
 function refused(hostname: string): MillraceError {
-  return new MillraceError('source-refused', `${hostname} is in your own network`);
+  return new MillraceError('source-refused', {
+    code: 'in-own-network',
+    values: { host: hostname },
+  });
 }

@@ -98,7 +98,7 @@ function connectWithin(
     };
     const socket = openSocket(url, { ...how, onConnect });
     const late = setTimeout(() => {
-      socket.destroy(new MillraceError('origin-timeout', 'no connection was made'));
+      socket.destroy(new MillraceError('origin-timeout', { code: 'connection-late' }));
     }, timeoutMs);
     const onAbort = () => void socket.destroy(signal.reason);
     const end = () => {
@@ -113,6 +113,6 @@ function connectWithin(
     };
     // The listener stays, because the connection made of the socket listens a little later.
     socket.on('error', fail);
-    socket.once('close', () => fail(new MillraceError('origin-reset', 'closed early')));
+    socket.once('close', () => fail(new MillraceError('origin-reset', { code: 'closed-early' })));
   });
 }

@@ -6,6 +6,7 @@
 import { lookup } from 'node:dns/promises';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
+import type { Detail, DetailValue } from '@millrace/shared/base/error-table/particulars';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { networkError } from '@millrace/shared/node/network-error';
 import { SocksClient } from 'socks';
@@ -36,10 +37,8 @@ export function proxyAuthorization(proxy: ProxyServer): string | undefined {
 /** Returns the error for a proxy's answer 407. */
 export function askedToLogIn(proxy: ProxyServer): MillraceError {
   const given = proxyAuthorization(proxy) !== undefined;
-  const what = given
-    ? 'does not accept the user name and password'
-    : 'asks for a user and password';
-  return new MillraceError('proxy-denied', `${formatProxy(proxy)} ${what}`);
+  const code = given ? 'proxy-refuses-log-in' : 'proxy-asks-log-in';
+  return new MillraceError('proxy-denied', { code, values: { proxy: formatProxy(proxy) } });
 }
 
 /**
@@ -53,10 +52,10 @@ export async function connectToProxy(proxy: ProxyServer, connect: Connect): Prom
   try {
     return await connect(new URL(`${scheme === 'https' ? 'https' : 'http'}://${authority}`));
   } catch (error) {
-    const { code, detail, row } = networkError(error, false);
-    const text = `${formatProxy(proxy)}: ${detail || row.title}`;
-    if (code === 'certificate-invalid') throw new MillraceError(code, text, { cause: error });
-    throw new MillraceError('proxy-failed', text, { cause: error });
+    const { code, reason, row } = networkError(error, false);
+    const detail = atProxy(proxy, reason === '' ? row.title : reason);
+    const said = code === 'certificate-invalid' ? code : 'proxy-failed';
+    throw new MillraceError(said, detail, { cause: error });
   }
 }
 
@@ -112,8 +111,10 @@ async function httpTunnel(
     if (early.length > 0) socket.unshift(early);
     return;
   }
-  const text = `${formatProxy(proxy)} answered ${status} to CONNECT ${authority}`;
-  throw new MillraceError(status >= 400 && status < 500 ? 'proxy-denied' : 'proxy-failed', text);
+  throw new MillraceError(status >= 400 && status < 500 ? 'proxy-denied' : 'proxy-failed', {
+    code: 'proxy-answered',
+    values: { proxy: formatProxy(proxy), status, place: authority },
+  });
 }
 
 function answerTo(
@@ -121,19 +122,19 @@ function answerTo(
   proxy: ProxyServer,
   timeoutMs: number,
 ): Promise<{ status: number; early: Buffer }> {
-  const label = formatProxy(proxy);
+  const values = { proxy: formatProxy(proxy) };
   return new Promise((resolve, reject) => {
-    const fail = (why: string, cause?: unknown) => {
+    const fail = (code: 'proxy-silent' | 'proxy-not-http' | 'proxy-hung-up', cause?: unknown) => {
       clearTimeout(timer);
-      reject(new MillraceError('proxy-failed', `${label} ${why}`, { cause }));
+      reject(new MillraceError('proxy-failed', { code, values }, { cause }));
     };
     const timer = setTimeout(() => {
-      fail('does not answer');
+      fail('proxy-silent');
       asked.destroy();
     }, timeoutMs);
     asked.on('error', (error: NodeJS.ErrnoException) => {
       const nonsense = error.code?.startsWith('HPE_') === true;
-      fail(nonsense ? 'answers with something that is not HTTP' : 'hung up', error);
+      fail(nonsense ? 'proxy-not-http' : 'proxy-hung-up', error);
     });
     asked.on('connect', (response: IncomingMessage, _socket: Socket, early: Buffer) => {
       clearTimeout(timer);
@@ -179,7 +180,7 @@ async function socksTunnel(
 async function socksHost(scheme: ProxyServer['scheme'], host: string): Promise<string> {
   if (scheme === 'socks5') return host;
   if (isIP(host) === 6) {
-    throw new MillraceError('proxy-failed', `${scheme} cannot reach the IPv6 address ${host}`);
+    throw new MillraceError('proxy-failed', { code: 'proxy-no-ipv6', values: { scheme, host } });
   }
   if (scheme === 'socks4a' || isIP(host) === 4) return host;
   try {
@@ -189,15 +190,23 @@ async function socksHost(scheme: ProxyServer['scheme'], host: string): Promise<s
   }
 }
 
+/** Returns a detail that says what failed at the proxy. */
+function atProxy(proxy: ProxyServer, why: DetailValue): Detail {
+  return { code: 'at', values: { place: formatProxy(proxy), why } };
+}
+
 /** Turns an error of the library, which reports the reason only in words, into one of ours. */
 function socksError(proxy: ProxyServer, target: Target, message: string): MillraceError {
-  const text = `${formatProxy(proxy)}: ${message}`;
+  const detail = atProxy(proxy, { code: 'quoted', values: { text: message } });
   if (/Authentication failed|no accepted authentication|RejectedIdent/i.test(message)) {
     return askedToLogIn(proxy);
   }
-  if (/NotAllowed/.test(message)) return new MillraceError('proxy-denied', text);
+  if (/NotAllowed/.test(message)) return new MillraceError('proxy-denied', detail);
   if (/HostUnreachable|NetworkUnreachable|ConnectionRefused|TTLExpired/.test(message)) {
-    return new MillraceError('origin-unreachable', `${target.host} (${text})`);
+    return new MillraceError('origin-unreachable', {
+      code: 'proxy-cannot-reach',
+      values: { host: target.host, why: detail },
+    });
   }
-  return new MillraceError('proxy-failed', text);
+  return new MillraceError('proxy-failed', detail);
 }

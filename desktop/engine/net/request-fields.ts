@@ -129,6 +129,6 @@ function referrerUrl(text: string | undefined): URL | undefined {
   try {
     return new URL(takeLogin(text).url);
   } catch {
-    throw new MillraceError('bad-option', 'the referrer is not an http:// or https:// URL');
+    throw new MillraceError('bad-option', { code: 'referrer-not-http' });
   }
 }

@@ -18,7 +18,7 @@ export function whyUnreachable(
   if (!(error instanceof MillraceError) || error.code !== 'origin-unreachable') return error;
   const codes = errorCodes(error);
   const say = (code: 'origin-refused' | 'origin-unknown' | 'network-away') =>
-    new MillraceError(code, error.detail, { cause: error.cause });
+    error.as(code, { cause: error.cause });
   // If one of several addresses has answered, even with a refusal, there is a network.
   if (codes.includes('ECONNREFUSED')) return say('origin-refused');
   if (networkSeemsAway(error, addresses())) return say('network-away');

@@ -124,8 +124,8 @@ export class Offers {
     const committed = this.#committed(handOff);
     if (committed !== undefined) return committed;
     const offer = this.#offers.get(handOff);
-    if (offer === undefined) throw new MillraceError('no-such-download', 'no such offer');
-    if (offer.proven === undefined) throw new MillraceError('wrong-state', 'it is not proven yet');
+    if (offer === undefined) throw new MillraceError('no-such-download', { code: 'no-such-offer' });
+    if (offer.proven === undefined) throw new MillraceError('wrong-state', { code: 'not-proven' });
     const { download, plan, onlyRenews } = offer.proven;
     const add = () => {
       // The earlier download is gone, or runs.
@@ -189,7 +189,7 @@ export class Offers {
     const { manager, places, prove } = this.#options;
     const { signal } = abort;
     const timer = setTimeout(
-      () => abort.abort(new MillraceError('origin-timeout', 'it took too long')),
+      () => abort.abort(new MillraceError('origin-timeout', { code: 'offer-late' })),
       PROOF_TIMEOUT_MS,
     );
     let failure: unknown;
@@ -233,7 +233,7 @@ export class Offers {
 }
 
 function notEarlier(): MillraceError {
-  return new MillraceError('no-such-download', 'it continues no earlier download');
+  return new MillraceError('no-such-download', { code: 'continues-nothing' });
 }
 
 /**

@@ -41,7 +41,10 @@ export async function makeRoom(file: FileHandle, path: string, length: number): 
   const free = await freeBytes(path);
   const needed = length - blocks * 512;
   if (needed > free) {
-    throw new MillraceError('disk-full', `${needed} bytes are needed, ${free} are free`);
+    throw new MillraceError('disk-full', {
+      code: 'room-needed',
+      values: { neededBytes: needed, freeBytes: free },
+    });
   }
   await file.truncate(length);
 }

@@ -77,7 +77,8 @@ export async function movePartial(
   try {
     const url = (await readJournal(path + JOURNAL_SUFFIX))?.header.url;
     if (onlyOf !== undefined && (url === undefined || !onlyOf.includes(url))) return 0;
-    if (await isThere(to)) throw new MillraceError('file-exists', to);
+    if (await isThere(to))
+      throw new MillraceError('file-exists', { code: 'path', values: { path: to } });
     // The journal moves last: without it the next run could not tell which download the bytes are
     // of.
     for (const suffix of SUFFIXES) {

@@ -43,7 +43,10 @@ export async function nameComplete(
   else await renameWithoutReplacing(dataPath, path);
   const named = await lstat(path, { bigint: true });
   if (named.ino !== own.ino || named.dev !== own.dev) {
-    throw new MillraceError('file-changed', `somebody has put another file at ${dataPath}`);
+    throw new MillraceError('file-changed', {
+      code: 'another-file-at',
+      values: { path: dataPath },
+    });
   }
   await syncFolder(dirname(path));
 }

@@ -102,14 +102,15 @@ export class PartialFile {
       if (taken && !(await exists(names.journal))) {
         // A run that was killed after all other work was done left only its lock.
         await removeLeftLock(path + LOCK_SUFFIX);
-        throw new MillraceError('file-exists', path);
+        throw new MillraceError('file-exists', { code: 'path', values: { path } });
       }
       const unlock = await lockFile(path + LOCK_SUFFIX);
       let data: FileHandle | undefined;
       try {
         if (repairs && !(await exists(names.data))) await rm(names.journal, { force: true });
         const undone = await undoFinish(names, signal);
-        if (taken && !undone) throw new MillraceError('file-exists', path);
+        if (taken && !undone)
+          throw new MillraceError('file-exists', { code: 'path', values: { path } });
         data = await openOwn(names.data);
         const file = new PartialFile(options, names, unlock, data);
         const found = await recoverPartial(names, data, file.#watch, file.#stored, options);
@@ -230,7 +231,7 @@ export class PartialFile {
    */
   async read(into: Buffer, position: number): Promise<number> {
     if (await readAll(this.#data, into, position)) return into.length;
-    throw new MillraceError('file-not-writable', 'it has become shorter');
+    throw new MillraceError('file-not-writable', { code: 'become-shorter' });
   }
 
   /**
@@ -344,6 +345,6 @@ export class PartialFile {
     if (wrong.length === 0) return;
     await this.#stored.forget(wrong);
     const bytes = wrong.reduce((sum, { start, end }) => sum + end - start, 0);
-    throw new MillraceError('file-changed', `${bytes} bytes are not what was written`);
+    throw new MillraceError('file-changed', { code: 'not-what-was-written', values: { bytes } });
   }
 }

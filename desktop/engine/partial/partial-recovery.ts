@@ -80,7 +80,7 @@ export async function recoverPartial(
     throw new MillraceError('different-file', `${names.data} belongs to ${earlier?.url}`);
   }
   if (verdict === 'useless' && earlier !== undefined && options.isPage === true) {
-    throw new MillraceError('origin-denied', 'a web page came in place of the file');
+    throw new MillraceError('origin-denied', { code: 'page-instead' });
   }
   const kept = verdict === 'useless' ? undefined : journal;
   let damagedBytes = 0;

@@ -295,6 +295,7 @@ export class QueueRunner {
       activeMs: (before.activeMs ?? 0) + outcome.activeMs,
       error: {
         ...{ code: error.code, message: error.message, detail: error.detail },
+        ...(error.particulars === undefined ? {} : { particulars: error.particulars }),
         ...(error.onePiece ? { onePiece: true } : {}),
       },
     });

@@ -80,7 +80,7 @@ export class Records {
     if (/^[0-9a-f]{1,15}$/.test(gid)) {
       const found = this.store.startingWith(gid);
       if (found.length > 1)
-        throw new MillraceError('no-such-download', `${gid} is the beginning of several ids`);
+        throw new MillraceError('no-such-download', { code: 'several-ids', values: { gid } });
       if (found[0] !== undefined) return this.get(found[0]);
     }
     const why = this.store.has(gid) ? ': its record cannot be read' : '';

@@ -59,10 +59,7 @@ export async function readAccounts(state: string): Promise<Account[]> {
  */
 export async function setAccount(state: string, name: string, password: string): Promise<boolean> {
   if (!NAME.test(name)) {
-    throw new MillraceError(
-      'bad-option',
-      `"${name}" cannot be a name: letters and digits are needed`,
-    );
+    throw new MillraceError('bad-option', { code: 'account-name', values: { name } });
   }
   if (password.length < MIN_PASSWORD_CHARS || password.length > MAX_PASSWORD_CHARS) {
     const detail = `a password has ${MIN_PASSWORD_CHARS} to ${MAX_PASSWORD_CHARS} characters`;
@@ -70,7 +67,8 @@ export async function setAccount(state: string, name: string, password: string):
   }
   const before = await readAccounts(state);
   const others = before.filter((account) => !isSame(account.name, name));
-  if (others.length >= MAX_ACCOUNTS) throw new MillraceError('bad-option', 'too many accounts');
+  if (others.length >= MAX_ACCOUNTS)
+    throw new MillraceError('bad-option', { code: 'too-many-accounts' });
   await write(state, [...others, { name, password: await keptPassword(password) }]);
   return others.length === before.length;
 }
@@ -80,7 +78,7 @@ export async function removeAccount(state: string, name: string): Promise<void> 
   const before = await readAccounts(state);
   const left = before.filter((account) => !isSame(account.name, name));
   if (left.length === before.length) {
-    throw new MillraceError('bad-option', `there is no account "${name}"`);
+    throw new MillraceError('bad-option', { code: 'no-account', values: { name } });
   }
   await write(state, left);
 }

@@ -26,7 +26,7 @@ export async function checkedCall(
   const rule = remoteRule(name);
   if (rule === 'never') throw new MillraceError('not-remote', name);
   if (rule === 'person' && kind === 'device') {
-    throw new MillraceError('not-remote', `${name} is for people who have logged in`);
+    throw new MillraceError('not-remote', { code: 'not-here', values: { name } });
   }
   if (SETS_FOLDERS.has(name)) await checkSettings(params[0], places);
   return rule === 'places' ? checkedParams(name, params, places) : params;

@@ -117,7 +117,8 @@ export class Remote {
 
   /** @throws MillraceError `bad-option` if there is no such device */
   revoke(id: string): void {
-    if (!this.#visitors.revoke(id)) throw new MillraceError('bad-option', 'id: no such device');
+    if (!this.#visitors.revoke(id))
+      throw new MillraceError('bad-option', { code: 'no-such-device' });
   }
 
   #readCertificate(): CertificateWatch | undefined {

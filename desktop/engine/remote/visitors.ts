@@ -77,7 +77,10 @@ export class Visitors {
     const same = [...this.#visitors.values()].filter((visitor) => visitor.kind === kind);
     if (same.length >= MAX_EACH) {
       if (kind === 'device') {
-        throw new MillraceError('bad-option', `${MAX_EACH} devices are paired: revoke some`);
+        throw new MillraceError('bad-option', {
+          code: 'devices-at-most',
+          values: { most: MAX_EACH },
+        });
       }
       this.#remove((same[0] as Visitor).digest);
     }

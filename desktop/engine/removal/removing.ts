@@ -182,7 +182,7 @@ export class Remover {
    */
   async undo(id?: string): Promise<string[]> {
     const gids = this.trash.store.batch(id);
-    if (gids.length === 0) throw new MillraceError('wrong-state', 'there is nothing to undo');
+    if (gids.length === 0) throw new MillraceError('wrong-state', { code: 'nothing-to-undo' });
     return this.restore(gids);
   }
 
@@ -325,7 +325,7 @@ async function fileOf(
   const info = await lstat(path).catch(() => undefined);
   if (info === undefined) return undefined;
   if (!info.isFile() || info.size !== length) {
-    throw new MillraceError('wrong-state', `${path} is not the file that was downloaded`);
+    throw new MillraceError('wrong-state', { code: 'not-downloaded-file', values: { path } });
   }
   return { path, kind: 'file', ino: info.ino, mtimeMs: info.mtimeMs };
 }

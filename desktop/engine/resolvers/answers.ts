@@ -109,7 +109,11 @@ type Read = z.output<typeof answer>;
 
 function ownAnswer(value: unknown): Read {
   const said = tryRead(refusal, value);
-  if (said.success) throw new MillraceError('resolver-refused', printableWords(said.data.error));
+  if (said.success)
+    throw new MillraceError('resolver-refused', {
+      code: 'quoted',
+      values: { text: printableWords(said.data.error) },
+    });
   const read = tryRead(answer, value);
   if (!read.success) throw failed(`its answer has a fault: ${faultOf(read.error)}`);
   return read.data;

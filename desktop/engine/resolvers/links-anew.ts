@@ -36,7 +36,10 @@ export async function linksAnew(
   const { by, url } = resolved;
   const found = await resolvers.ask({ url, resolver: by, anew: true }, signal);
   if (found === undefined) {
-    throw new MillraceError('resolver-refused', `${by}: it has nothing to say any more`);
+    throw new MillraceError('resolver-refused', {
+      code: 'at',
+      values: { place: by, why: { code: 'resolver-silent-now' } },
+    });
   }
   const { answer } = found;
   const why = contradiction({ length, digests: request.digests }, answer);
@@ -50,7 +53,7 @@ export async function linksAnew(
   const proof = await prove(next);
   const isAlike = proof.length !== undefined && proof.length === length;
   if (proof.found === 'not-compared' && !isAlike && digests.length === 0) {
-    throw new MillraceError('different-file', 'its server sends no parts to compare');
+    throw new MillraceError('different-file', { code: 'no-parts-to-compare' });
   }
   signal.throwIfAborted();
   const { stale: _, expires: __, ...kept } = resolved;

@@ -75,7 +75,10 @@ export async function setResolver(state: string, given: Resolver): Promise<void>
   if (!read.success) throw new MillraceError('bad-option', zodFault(read.error));
   const others = (await readResolvers(state)).filter(({ name }) => name !== given.name);
   if (others.length >= MAX_RESOLVERS) {
-    throw new MillraceError('bad-option', `there are ${MAX_RESOLVERS} resolvers already`);
+    throw new MillraceError('bad-option', {
+      code: 'resolvers-at-most',
+      values: { most: MAX_RESOLVERS },
+    });
   }
   await write(state, [...others, read.data]);
 }
@@ -87,7 +90,10 @@ export async function setResolver(state: string, given: Resolver): Promise<void>
  */
 export async function setResolvers(state: string, given: readonly unknown[]): Promise<void> {
   if (given.length > MAX_RESOLVERS) {
-    throw new MillraceError('bad-option', `there may be ${MAX_RESOLVERS} resolvers at most`);
+    throw new MillraceError('bad-option', {
+      code: 'resolvers-at-most',
+      values: { most: MAX_RESOLVERS },
+    });
   }
   const resolvers = given.map((one) => {
     const read = tryRead(resolver, one);
@@ -95,7 +101,7 @@ export async function setResolvers(state: string, given: readonly unknown[]): Pr
     return read.data;
   });
   if (new Set(resolvers.map(({ name }) => name)).size < resolvers.length) {
-    throw new MillraceError('bad-option', 'two resolvers have the same name');
+    throw new MillraceError('bad-option', { code: 'resolvers-same-name' });
   }
   // A file that cannot be read may have resolvers that nobody sees here.
   await readResolvers(state);

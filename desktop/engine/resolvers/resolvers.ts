@@ -79,7 +79,7 @@ export class Resolvers {
     if (found === undefined) return undefined;
     const parsed = URL.parse(url);
     if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
-      throw new MillraceError('resolver-refused', 'resolvers are asked about http(s) links only');
+      throw new MillraceError('resolver-refused', { code: 'resolver-only-http' });
     }
     // A log-in in the URL is for the page's server, and no business of a program.
     const page = withoutLogin(url).replace(/#.*/s, '');
@@ -104,7 +104,8 @@ export class Resolvers {
       return all.find(({ patterns, off }) => off !== true && isOfPatterns(url, patterns));
     }
     const named = all.find(({ name }) => name === wanted);
-    if (named?.off) throw new MillraceError('bad-option', `the resolver ${wanted} is switched off`);
+    if (named?.off)
+      throw new MillraceError('bad-option', { code: 'resolver-off', values: { name: wanted } });
     const found = named ?? (wanted === YT_DLP.name ? YT_DLP : undefined);
     if (found === undefined) throw new MillraceError('bad-option', noResolver(wanted));
     return found;

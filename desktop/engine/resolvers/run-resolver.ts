@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { homedir } from 'node:os';
 import { isAbsolute } from 'node:path';
+import type { Detail } from '@millrace/shared/base/error-table/particulars';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Resolver } from '@millrace/shared/bridge/rpc/settings-api';
 import { resolverEnvironment } from '@millrace/shared/download/resolve/resolved';
@@ -42,10 +43,12 @@ export async function runResolver(
   signal: AbortSignal,
 ): Promise<string> {
   if (signal.aborted) throw new MillraceError('interrupted');
-  const failed = (why: string) => new MillraceError('resolver-failed', `${name}: ${why}`);
+  const failed = (why: Detail) =>
+    new MillraceError('resolver-failed', { code: 'at', values: { place: name, why } });
   const [given = '', ...own] = args;
   const program = isAbsolute(given) ? given : await findProgram([given]);
-  if (program === undefined) throw failed(`${given} is not on PATH`);
+  if (program === undefined)
+    throw failed({ code: 'resolver-not-found', values: { program: given } });
   const all = [program, ...own, ...(prints === 'yt-dlp' ? YT_DLP_ARGS : [])];
   // The home folder: some programs take settings from the current one, where strangers may have put them.
   const child = startApart(all, homedir(), resolverEnvironment(process.env), 'pipe');
@@ -78,16 +81,18 @@ export async function runResolver(
     child.stdin?.end(`${url}\n`);
     const [status, killed] = (await closed) as [number | null, string | null];
     if (signal.aborted) throw new MillraceError('interrupted');
-    if (ended === 'late') throw failed(`it was ended after ${seconds} s`);
+    if (ended === 'late') throw failed({ code: 'resolver-late', values: { seconds } });
     if (ended === 'long') {
-      throw failed(`it printed more than ${MAX_OUTPUT_BYTES[prints]} bytes, and was ended`);
+      throw failed({ code: 'resolver-too-long', values: { mostBytes: MAX_OUTPUT_BYTES[prints] } });
     }
     const last = printableWords(messages.text.split('\n').at(-1) ?? '');
-    if (status !== 0) throw failed(last || `exit status ${status ?? killed}`);
-    return Buffer.concat(pieces).toString();
+    if (status === 0) return Buffer.concat(pieces).toString();
+    if (last !== '') throw failed({ code: 'quoted', values: { text: last } });
+    throw failed({ code: 'resolver-status', values: { status: status ?? killed ?? '' } });
   } catch (error) {
     if (error instanceof MillraceError) throw error;
-    throw failed(`it cannot be started (${(error as NodeJS.ErrnoException).code ?? 'failed'})`);
+    const os = (error as NodeJS.ErrnoException).code ?? 'failed';
+    throw failed({ code: 'resolver-not-started', values: { os } });
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', abort);

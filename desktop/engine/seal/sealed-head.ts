@@ -68,11 +68,11 @@ export function unseal(key: Uint8Array, sealed: Uint8Array): Buffer | undefined 
 export function openExnode(exnode: Exnode): ReadableExnode {
   const { sealed, key: text, root } = exnode;
   if (sealed === undefined) return exnode;
-  if (text === undefined) throw new MillraceError('wrong-key', 'the file is encrypted');
-  if (!isKeyText(text)) throw new MillraceError('wrong-key', 'the key is not complete');
+  if (text === undefined) throw new MillraceError('wrong-key', { code: 'file-encrypted' });
+  if (!isKeyText(text)) throw new MillraceError('wrong-key', { code: 'key-not-complete' });
   const keys = keysOf(Buffer.from(text, 'base64url'));
   const bytes = unseal(keys.head, Buffer.from(sealed, 'base64'));
-  if (bytes === undefined) throw new MillraceError('wrong-key', 'it is the key of another file');
+  if (bytes === undefined) throw new MillraceError('wrong-key', { code: 'key-of-other-file' });
   const head = parseHead(bytes.toString());
   if (head.root !== root) {
     throw new MillraceError('bad-exnode', 'its sealed part belongs to other bytes');

@@ -33,7 +33,7 @@ export function withDepot(
   const token = given.token ?? known?.token;
   if (token === undefined) throw new MillraceError('owner-token-required', url);
   if (known === undefined && depots.length >= MAX_DEPOTS) {
-    throw new MillraceError('bad-option', `there are at most ${MAX_DEPOTS} depots`);
+    throw new MillraceError('bad-option', { code: 'depots-at-most', values: { most: MAX_DEPOTS } });
   }
   const depot = { url, name: (given.name ?? known?.name ?? '').trim(), token };
   return known === undefined
@@ -51,6 +51,7 @@ export function withoutDepot(depots: readonly KeptDepot[], text: string): KeptDe
 export function findDepot(depots: readonly KeptDepot[], text: string): KeptDepot {
   const url = edgeAddress(text);
   const found = depots.find((depot) => depot.url === url);
-  if (found === undefined) throw new MillraceError('bad-option', `${url} is not set up as a depot`);
+  if (found === undefined)
+    throw new MillraceError('bad-option', { code: 'not-a-depot', values: { url } });
   return found;
 }

@@ -35,10 +35,10 @@ export function edgeAddress(text: string): string {
 export function withEdge(edges: readonly KeptEdge[], text: string, name = ''): KeptEdge[] {
   const url = edgeAddress(text);
   if (edges.some((edge) => edge.url === url)) {
-    throw new MillraceError('bad-option', `${url} is in the list already`);
+    throw new MillraceError('bad-option', { code: 'edge-listed', values: { url } });
   }
   if (edges.length >= MAX_EDGES) {
-    throw new MillraceError('bad-option', `there are at most ${MAX_EDGES} edges`);
+    throw new MillraceError('bad-option', { code: 'edges-at-most', values: { most: MAX_EDGES } });
   }
   return [...edges, { url, name: name.trim().slice(0, MAX_NAME_CHARS), enabled: true }];
 }
@@ -74,6 +74,7 @@ export function changedEdge(
 function find(edges: readonly KeptEdge[], text: string): KeptEdge {
   const url = edgeAddress(text);
   const found = edges.find((edge) => edge.url === url);
-  if (found === undefined) throw new MillraceError('bad-option', `${url} is not in the list`);
+  if (found === undefined)
+    throw new MillraceError('bad-option', { code: 'edge-not-listed', values: { url } });
   return found;
 }

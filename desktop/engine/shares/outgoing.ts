@@ -128,10 +128,10 @@ export class Outgoing {
   /** Takes a file out of the list, to send it. @throws MillraceError `bad-option` */
   claim(id: string): ChosenFile {
     const offered = this.#files.get(id);
-    if (offered === undefined) throw new MillraceError('bad-option', 'choose the file again');
+    if (offered === undefined) throw new MillraceError('bad-option', { code: 'choose-again' });
     const { path, name, bytes, mtimeMs, isCopy, stored, busy } = offered;
     if (busy || stored !== bytes) {
-      throw new MillraceError('bad-option', 'the file has not been copied completely');
+      throw new MillraceError('bad-option', { code: 'not-copied' });
     }
     this.#files.delete(id);
     return { path, name, bytes, mtimeMs, isCopy };
@@ -156,7 +156,7 @@ export class Outgoing {
       if (!busy && usedAt < over) await this.drop(id);
     }
     if (this.#files.size >= MAX_FILES) {
-      throw new MillraceError('bad-option', 'too many files are waiting to be sent');
+      throw new MillraceError('bad-option', { code: 'too-many-outgoing' });
     }
   }
 }
@@ -168,11 +168,10 @@ export class Outgoing {
  * @throws MillraceError `bad-option`
  */
 export async function chosenFile(path: string, state: string): Promise<ChosenFile> {
-  if (!isAbsolute(path))
-    throw new MillraceError('bad-option', 'path: an absolute path is expected');
+  if (!isAbsolute(path)) throw new MillraceError('bad-option', { code: 'path-not-absolute' });
   const real = resolve(path);
   if (`${resolve(state)}${sep}`.startsWith(real.endsWith(sep) ? real : real + sep)) {
-    throw new MillraceError('bad-option', `${state} is in the folder: it has keys and tokens`);
+    throw new MillraceError('bad-option', { code: 'state-in-folder', values: { folder: state } });
   }
   const source = await openSource(real, new AbortController().signal);
   try {

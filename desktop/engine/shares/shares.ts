@@ -93,7 +93,7 @@ export class Shares {
     const all = this.#options.depots();
     const asked = chosen?.map((url) => findDepot(all, url).url) ?? all.map(({ url }) => url);
     const depots = [...new Set(asked)];
-    if (depots.length === 0) throw new MillraceError('bad-option', 'no depot is set up');
+    if (depots.length === 0) throw new MillraceError('bad-option', { code: 'no-depot' });
     this.checkRoom();
     const share: KeptShare = {
       id: randomBytes(16).toString('hex'),
@@ -115,7 +115,7 @@ export class Shares {
   /** @throws MillraceError `bad-option` if the list is full */
   checkRoom(): void {
     if (this.list.kept().length < MAX_SHARES) return;
-    throw new MillraceError('bad-option', `the list has at most ${MAX_SHARES} files: forget some`);
+    throw new MillraceError('bad-option', { code: 'shares-at-most', values: { most: MAX_SHARES } });
   }
 
   /** Adds an invitation that a depot has granted, so that its owner can extend and end it here. */
@@ -273,7 +273,7 @@ export class Shares {
     changing: 'extending' | 'revoking',
     ask: (signal: AbortSignal) => Promise<Asked>,
   ): void {
-    if (this.#isChanging(id)) throw new MillraceError('wrong-state', 'its depots are being asked');
+    if (this.#isChanging(id)) throw new MillraceError('wrong-state', { code: 'depots-are-asked' });
     this.#chore(
       this.#changing(id, changing, async () => {
         const { signal } = this.#closing;
@@ -321,7 +321,7 @@ export class Shares {
   /** @throws MillraceError `bad-option`, `wrong-state` */
   #find(id: string, action: ShareAction): KeptShare {
     const share = this.list.get(id);
-    if (share === undefined) throw new MillraceError('bad-option', 'no such file was sent');
+    if (share === undefined) throw new MillraceError('bad-option', { code: 'no-such-share' });
     if (allows(share, action, this.#options.now()) && !this.#isChanging(id)) return share;
     throw new MillraceError('wrong-state', share.name);
   }

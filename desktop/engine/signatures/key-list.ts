@@ -61,10 +61,7 @@ export interface AskedKey {
 export async function addKeys(state: string, asked: AskedKey): Promise<readonly OwnKey[]> {
   const wanted = asked.fingerprint === undefined ? undefined : plainFingerprint(asked.fingerprint);
   if (asked.fingerprint !== undefined && wanted === undefined) {
-    throw new MillraceError(
-      'bad-option',
-      'a fingerprint has 40 or 64 hexadecimal digits, a minisign id 16',
-    );
+    throw new MillraceError('bad-option', { code: 'fingerprint-form' });
   }
   const found = await keysIn(asked);
   const taken = found.filter(({ fingerprint }) => wanted === undefined || fingerprint === wanted);
@@ -80,7 +77,7 @@ export async function addKeys(state: string, asked: AskedKey): Promise<readonly 
   const isTaken = (one: OwnKey) => taken.some(({ fingerprint }) => fingerprint === one.fingerprint);
   const all = [...(await readKeyList(state)).filter((one) => !isTaken(one)), ...taken];
   if (all.length > MAX_OWN_KEYS) {
-    throw new MillraceError('bad-option', `at most ${MAX_OWN_KEYS} keys are kept`);
+    throw new MillraceError('bad-option', { code: 'keys-at-most', values: { most: MAX_OWN_KEYS } });
   }
   await write(state, all);
   return taken;
@@ -92,7 +89,7 @@ export async function removeKey(state: string, text: string): Promise<void> {
   const all = await readKeyList(state);
   const others = all.filter(({ fingerprint }) => fingerprint !== gone);
   if (others.length === all.length) {
-    throw new MillraceError('bad-option', `there is no key ${text.slice(0, 80)} in your list`);
+    throw new MillraceError('bad-option', { code: 'no-key', values: { key: text.slice(0, 80) } });
   }
   await write(state, others);
 }
@@ -117,7 +114,7 @@ async function keysIn({ text, name, patterns }: AskedKey): Promise<OwnKey[]> {
     }));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new MillraceError('bad-option', `the key cannot be read: ${why}`, { cause });
+    throw new MillraceError('bad-option', { code: 'key-not-read', values: { why } }, { cause });
   }
 }
 

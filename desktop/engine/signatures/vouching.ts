@@ -202,10 +202,10 @@ export class Vouching {
   #holds(outcome: Outcome, signed: string): outcome is Outcome & { readonly kind: 'good' } {
     if (outcome.kind === 'bad') {
       const { by, fingerprint } = outcome;
-      throw new MillraceError(
-        'bad-signature',
-        `${signed} is not what ${by} signed (${fingerprint})`,
-      );
+      throw new MillraceError('bad-signature', {
+        code: 'not-signed-so',
+        values: { url: signed, by, fingerprint },
+      });
     }
     if (outcome.kind === 'doubtful') this.#doubts.push(outcome.doubt);
     return outcome.kind === 'good';

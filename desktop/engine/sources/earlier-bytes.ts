@@ -43,7 +43,10 @@ export async function checkEarlierBytes(options: EarlierBytesOptions): Promise<v
   // A difference at one of our own URLs is a new version. At any other URL it may be a mistake, so
   // keep the bytes.
   if (!ours && !file.overwrite) {
-    throw new MillraceError('different-file', `${file.dataPath} belongs to ${earlier.url}: ${why}`);
+    throw new MillraceError('different-file', {
+      code: 'belongs-to-because',
+      values: { path: file.dataPath, url: earlier.url, why },
+    });
   }
   // Discard the bytes first, so that no journal says that they belong to the new version.
   await file.startOver();
@@ -75,7 +78,7 @@ async function difference(
     if (opened.kind === 'whole') {
       opened.discard();
       // The stored bytes may be right: a server that sends a page today may send the file tomorrow.
-      if (isPage(opened)) throw new MillraceError('origin-denied', 'a web page came for the file');
+      if (isPage(opened)) throw new MillraceError('origin-denied', { code: 'page-instead' });
       return 'it sends no ranges any more, so nothing can be compared';
     }
     const theirs = await readSample(opened, range);

@@ -141,7 +141,7 @@ export class HeldAnswer {
     if (this.#over) return;
     this.#over = true;
     this.#opened.discard();
-    this.#finish(this.#reader, { error: new MillraceError('origin-reset', 'given up') });
+    this.#finish(this.#reader, { error: new MillraceError('origin-reset', { code: 'given-up' }) });
   }
 
   #begin(): void {

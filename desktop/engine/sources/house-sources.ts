@@ -28,7 +28,7 @@ export interface HouseSourcesOptions {
 
 /** Most edges of the house for one download: more of them do not make it faster. */
 const MAX_HOUSE_EDGES = 8;
-const SWITCHED_OFF = new MillraceError('source-refused', 'edges in this house are switched off');
+const SWITCHED_OFF = new MillraceError('source-refused', { code: 'house-off' });
 /** Failures which show that an edge may have brought wrong bytes. */
 const WRONG: ReadonlySet<ErrorCode> = new Set(['wrong-digest', 'checksum-mismatch']);
 const READ_EARLY = new MillraceError(

@@ -67,11 +67,14 @@ function checkAnswer(opened: Opened, length: number | undefined): void {
   if (length === undefined) return;
   const has = opened.kind === 'whole' ? opened.length : opened.version.length;
   if (has !== undefined && has !== length) {
-    throw new MillraceError('different-file', `it has ${has} bytes instead of ${length}`);
+    throw new MillraceError('different-file', {
+      code: 'other-length',
+      values: { hasBytes: has, wantedBytes: length },
+    });
   }
   // The length is unknown, and a web page in place of the file is a log-in or an error.
   if (has === undefined && isPage(opened)) {
-    throw new MillraceError('different-file', 'a web page comes in place of the file');
+    throw new MillraceError('different-file', { code: 'page-instead' });
   }
 }
 

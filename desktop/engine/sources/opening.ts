@@ -151,7 +151,10 @@ async function askOne(
     const has = opened.kind === 'whole' ? opened.length : opened.version.length;
     if (length === undefined || has === undefined || has === length) return { source, opened };
     opened.discard();
-    throw new MillraceError('different-file', `it has ${has} bytes instead of ${length}`);
+    throw new MillraceError('different-file', {
+      code: 'other-length',
+      values: { hasBytes: has, wantedBytes: length },
+    });
   } catch (thrown) {
     if (signal.aborted) return undefined;
     const error = asMillraceError(thrown);

@@ -42,7 +42,8 @@ export async function readParts(
       const event = next.value;
       if (event.kind === 'part') {
         total ??= event.total;
-        if (event.total !== total) throw new MillraceError('version-changed', 'its length');
+        if (event.total !== total)
+          throw new MillraceError('version-changed', { code: 'its-length' });
         cover(covered, event.range, asked);
         if (sink !== undefined) continue;
         const begun = begin(total);
@@ -62,10 +63,17 @@ export async function readParts(
   };
   await pump(response, (piece) => take(reader.push(piece)));
   if (!reader.ended || total === undefined) {
-    throw new MillraceError('origin-reset', `after ${bytes} bytes`);
+    throw new MillraceError('origin-reset', {
+      code: 'came-to-end-after',
+      values: { hasBytes: bytes },
+    });
   }
   const size = rangeBytes({ start: asked.start, end: Math.min(asked.end, total) });
-  if (bytes !== size) throw new MillraceError('wrong-length', `${bytes} of ${size} bytes`);
+  if (bytes !== size)
+    throw new MillraceError('wrong-length', {
+      code: 'part-came',
+      values: { hasBytes: bytes, wantedBytes: size },
+    });
 }
 
 /** @throws MillraceError `wrong-range` for a part outside `asked`, and for bytes sent twice */

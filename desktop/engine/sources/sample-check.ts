@@ -56,7 +56,7 @@ export async function admit(
   const version = versionOf(opened);
   if (version === undefined || !canPin(version.validators)) {
     opened.discard();
-    throw new MillraceError('version-unproven', 'it gives no ETag or date with ranges');
+    throw new MillraceError('version-unproven', { code: 'no-validators' });
   }
   const same = compareVersions(reference, version, source.url === referenceUrl);
   if (same.kind === 'different') {
@@ -109,7 +109,7 @@ export async function readSample(
     });
   } catch (error) {
     if (!isLate) throw error;
-    throw new MillraceError('origin-timeout', `a sample took more than ${mostMs} ms`);
+    throw new MillraceError('origin-timeout', { code: 'sample-late', values: { ms: mostMs } });
   } finally {
     deadline.clear();
   }
@@ -163,7 +163,8 @@ async function compare(
   known: AdmissionOptions['known'],
 ): Promise<void> {
   const ours = await known(range);
-  if (ours === undefined) throw new MillraceError('origin-unreachable', 'nothing to compare with');
+  if (ours === undefined)
+    throw new MillraceError('origin-unreachable', { code: 'nothing-to-compare' });
   compareSample(source, range, ours, theirs);
 }
 
@@ -180,6 +181,7 @@ export function compareSample(
   theirs: Buffer,
 ): void {
   if (ours.equals(theirs.subarray(0, ours.length))) return;
-  const at = `bytes ${range.start}-${range.start + ours.length - 1}`;
-  throw new MillraceError('different-file', `${source.label} has other ${at}`);
+  const last = range.start + ours.length - 1;
+  const values = { source: source.label, first: range.start, last };
+  throw new MillraceError('different-file', { code: 'other-bytes', values });
 }

@@ -47,7 +47,11 @@ async function readWhole(
   let bytes = 0;
   await opened.read((_position, piece) => {
     bytes += piece.length;
-    if (bytes > maxBytes) throw new MillraceError('wrong-length', `more than ${maxBytes} bytes`);
+    if (bytes > maxBytes)
+      throw new MillraceError('wrong-length', {
+        code: 'too-many-bytes',
+        values: { mostBytes: maxBytes },
+      });
     pieces.push(Buffer.from(piece));
     return undefined;
   });

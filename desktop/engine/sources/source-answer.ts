@@ -145,7 +145,11 @@ function contentCheck({ headers, status }: HttpStream) {
     /** @throws MillraceError `wrong-digest` */
     finish() {
       const hex = hash.digest('hex');
-      if (hex !== digest.hex) throw new MillraceError('wrong-digest', `${digest.algorithm} ${hex}`);
+      if (hex !== digest.hex)
+        throw new MillraceError('wrong-digest', {
+          code: 'digest-found',
+          values: { algorithm: digest.algorithm, hex },
+        });
     },
   };
 }
@@ -159,7 +163,8 @@ function contentCheck({ headers, status }: HttpStream) {
 export function wholeOf(response: HttpStream): WholeAnswer {
   const { status, url } = response;
   // The request named no range that could not be satisfied: the server is in disorder.
-  if (status === 416) throw new MillraceError('origin-error', 'it answered 416 to no range');
+  if (status === 416)
+    throw new MillraceError('origin-error', { code: 'answered', values: { status: 416 } });
   if (status !== 200 && !isWholeRange(response)) throw statusError(status);
   // One answer needs no validators: those that contradict each other do not matter.
   const headers = withoutContradictions(response.headers);
@@ -231,7 +236,10 @@ async function readBody(
     offset += piece.length;
     check?.update(piece);
     if (length !== undefined && offset > length) {
-      throw new MillraceError('wrong-length', `more than ${length} bytes`);
+      throw new MillraceError('wrong-length', {
+        code: 'too-many-bytes',
+        values: { mostBytes: length },
+      });
     }
     return sink(at, piece);
   };
@@ -240,7 +248,10 @@ async function readBody(
   else await decode((into) => pump(response, into), take);
   // A body that ends early is a broken connection, however clean its end looks (ANYCAST 3.1.1).
   if (length !== undefined && offset !== length) {
-    throw new MillraceError('origin-reset', `${offset} of ${length} bytes`);
+    throw new MillraceError('origin-reset', {
+      code: 'part-came',
+      values: { hasBytes: offset, wantedBytes: length },
+    });
   }
   check?.finish();
 }

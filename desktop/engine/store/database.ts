@@ -5,6 +5,7 @@
 
 import { chmodSync, closeSync, existsSync, openSync, renameSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import type { Detail } from '@millrace/shared/base/error-table/particulars';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { migrate } from './schema.ts';
 
@@ -129,7 +130,7 @@ function salvageTable(old: DatabaseSync, to: DatabaseSync, table: string): void 
 /** Turns a database error about the disk into a MillraceError; returns any other unchanged. */
 export function storageError(error: unknown): unknown {
   const code = sqliteCode(error);
-  const detail = `the list of downloads: ${text(error)}`;
+  const detail: Detail = { code: 'list-of-downloads', values: { why: text(error) } };
   if (code === SQLITE_FULL) return new MillraceError('disk-full', detail, { cause: error });
   if (code === SQLITE_IOERR || code === SQLITE_READONLY) {
     return new MillraceError('state-unusable', detail, { cause: error });

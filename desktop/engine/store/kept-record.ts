@@ -7,6 +7,7 @@
 import { posix, win32 } from 'node:path';
 import type { SQLOutputValue } from 'node:sqlite';
 import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/base/digest';
+import { readParticulars } from '@millrace/shared/base/error-table/particulars';
 import { AFTER_ACTIONS, AFTER_STATES } from '@millrace/shared/download/after/after';
 import { FOLLOWING, FOLLOWS } from '@millrace/shared/download/after/follow';
 import type { SharedPiece } from '@millrace/shared/download/metalink/description';
@@ -199,6 +200,11 @@ const record = z
     error: z
       .object({
         ...{ code: z.string(), message: z.string(), detail: z.string() },
+        // One of another version has no text here: its English clause is shown.
+        particulars: z
+          .unknown()
+          .transform((given) => readParticulars(given))
+          .optional(),
         onePiece: z.boolean().optional(),
       })
       .optional(),

@@ -1,6 +1,7 @@
 /** A stored download: its request, state and result. */
 
 import type { Digest } from '@millrace/shared/base/digest';
+import type { Particulars } from '@millrace/shared/base/error-table/particulars';
 import type { AfterChoice, AfterStep } from '@millrace/shared/download/after/after';
 import type { Follow, FollowByKind, Following } from '@millrace/shared/download/after/follow';
 import type { SharedPiece } from '@millrace/shared/download/metalink/description';
@@ -18,6 +19,8 @@ export interface StoredError {
   readonly code: string;
   readonly message: string;
   readonly detail: string;
+  /** The detail as data, for other languages than English. */
+  readonly particulars?: Particulars | undefined;
   /** True if the source sends the file in one piece: the next run starts from the beginning. */
   readonly onePiece?: boolean | undefined;
 }

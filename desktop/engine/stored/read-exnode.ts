@@ -79,7 +79,7 @@ export function checkForExnode(
 ): void {
   const { login, cookieFile, netrc = false, headers = {}, direct = true } = asked;
   if (!direct || mirrors > 0) {
-    throw new MillraceError('bad-option', 'an exNode names its sources: no other one is asked');
+    throw new MillraceError('bad-option', { code: 'exnode-names-sources' });
   }
   const others = Object.keys(headers).filter((name) => name.toLowerCase() !== 'user-agent');
   if (login === undefined && cookieFile === undefined && !netrc && others.length === 0) return;

@@ -134,7 +134,7 @@ async function openStaging(root: string): Promise<PinnedFolder> {
   } catch (error) {
     throw fileError(error, staging);
   }
-  throw new MillraceError('file-exists', `${staging} is not a folder`);
+  throw new MillraceError('file-exists', { code: 'not-folder', values: { path: staging } });
 }
 
 /** Deletes the staged files of a run that was killed. */

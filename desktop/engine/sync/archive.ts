@@ -62,7 +62,8 @@ async function packAll(
       },
       entry as unknown as NodeJS.WritableStream,
     );
-    if (hash.digest('hex') !== sha256) throw new MillraceError('file-changed', path);
+    if (hash.digest('hex') !== sha256)
+      throw new MillraceError('file-changed', { code: 'path', values: { path } });
   }
   tar.finalize();
 }

@@ -106,7 +106,10 @@ export class SyncFetcher {
       const body = await this.#read(url, way, size, sha256, signal);
       const found = createHash('sha256').update(body).digest('hex');
       if (found === sha256) return body;
-      throw new MillraceError('checksum-mismatch', `${url} has sha-256=${found}`);
+      throw new MillraceError('checksum-mismatch', {
+        code: 'url-has-digest',
+        values: { url, hex: found },
+      });
     });
   }
 

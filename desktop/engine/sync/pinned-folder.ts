@@ -64,7 +64,7 @@ export function pinFolder(path: string): PinnedFolder {
     return { path: `/proc/${process.pid}/fd/${folder}`, close: () => closeSync(folder) };
   }
   closeSync(folder);
-  throw new MillraceError('file-not-writable', `${path} is somebody else's`);
+  throw new MillraceError('file-not-writable', { code: 'somebody-elses', values: { path } });
 }
 
 /** Opens the folder that holds the path's entry. @returns its descriptor */
@@ -89,5 +89,5 @@ const inside = (folder: number, name: string) => `/proc/self/fd/${folder}/${name
 const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 
 function noFolder(path: string): MillraceError {
-  return new MillraceError('file-not-writable', `${path} is not a folder`);
+  return new MillraceError('file-not-writable', { code: 'not-folder', values: { path } });
 }

@@ -72,7 +72,7 @@ export class Placer {
           if (error.code !== 'EEXIST') throw error;
         });
         if (!(await lstat(full)).isDirectory())
-          throw new MillraceError('file-not-writable', `${path} is not a folder`);
+          throw new MillraceError('file-not-writable', { code: 'not-folder', values: { path } });
       };
       made = this.#trying(path, () => within(this.#root, path, make));
       this.#folders.set(path, made);
@@ -141,5 +141,5 @@ function change(full: string, path: string, { mode, modified }: Change): void {
 }
 
 function noFile(path: string): MillraceError {
-  return new MillraceError('file-not-writable', `${path} is not a file`);
+  return new MillraceError('file-not-writable', { code: 'not-file', values: { path } });
 }

@@ -62,7 +62,7 @@ export type Change = Omit<SettingsChange, 'windows'> & {
 export function changeSettings(manager: Manager, change: Change): void {
   const { settings } = manager;
   if (typeof change.dir === 'string' && !isAbsolute(change.dir)) {
-    throw new MillraceError('bad-option', 'dir: an absolute path is expected');
+    throw new MillraceError('bad-option', { code: 'dir-not-absolute' });
   }
   // Check everything that can be refused before any of it is stored.
   const app = changedApp(settings.app, change);

@@ -56,12 +56,13 @@ function pageOf(referrer: string | undefined): string | undefined {
   return url.href;
 }
 
-function failureOf({ code, message, detail, onePiece }: StoredError): DownloadFailure {
+function failureOf({ code, message, detail, particulars, onePiece }: StoredError): DownloadFailure {
   // An error code of another version is unknown here, but still worth showing.
   const row = isErrorCode(code) ? ERRORS[code] : undefined;
   const advice = row === undefined ? '' : adviceOf(row, onePiece);
   return {
     ...{ code, message, detail, advice, retryable: row?.retryable ?? false },
+    ...(particulars === undefined ? {} : { particulars }),
     ...(onePiece === true ? { onePiece } : {}),
   };
 }

@@ -40,6 +40,24 @@ ui.when('a failure', () => {
     await ui.page.getByRole('note').getByText(help).waitFor();
   });
 
+  test('has its particulars in the language of the page, not in the daemon’s English', async () => {
+    const name = 'auf-deutsch.bin';
+    const urls = [origin.url('server-error', { name })];
+    const { error } = await ui.daemon.reaches(
+      await ui.daemon.add({ urls, maxTries: 1, retryForMs: 0 }),
+      'error',
+    );
+    expect(error?.detail).toBe('it answered 500');
+    await rowOf(ui.page, name).click();
+    const note = ui.page.getByRole('note');
+    await note.getByText('it answered 500').waitFor();
+    await ui.daemon.call('millrace.setSettings', { language: 'de' });
+    await note.getByText('Antwort 500', { exact: true }).waitFor();
+    expect(await note.textContent()).not.toContain('answered');
+    await ui.daemon.call('millrace.setSettings', { language: 'en' });
+    await note.getByText('it answered 500').waitFor();
+  });
+
   test('because of a taken file name offers another name, which works', async () => {
     await writeFile(join(ui.folder, 'downloads', 'taken.bin'), 'mine');
     const urls = [origin.url('none', { name: 'taken.bin' })];

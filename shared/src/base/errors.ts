@@ -8,6 +8,12 @@ import { DEPOT_ERRORS } from './error-table/depot-errors.ts';
 import { DOWNLOAD_ERRORS } from './error-table/download-errors.ts';
 import { EDGE_ERRORS } from './error-table/edge-errors.ts';
 import type { ErrorRow, Meaning } from './error-table/error-row.ts';
+import {
+  type Detail,
+  detailText,
+  type Particulars,
+  readParticulars,
+} from './error-table/particulars.ts';
 import { SOURCE_ERRORS } from './error-table/source-errors.ts';
 
 export { type ErrorRow, EXIT, type Meaning } from './error-table/error-row.ts';
@@ -33,28 +39,39 @@ export function isErrorCode(code: unknown): code is ErrorCode {
 export class MillraceError extends Error {
   override readonly name = 'MillraceError';
   readonly code: ErrorCode;
-  /** Particulars of this occurrence: a clause without a full stop, may be empty. */
+  /** Particulars of this occurrence in English: a clause without a full stop, may be empty. */
   readonly detail: string;
+  /** The detail as data, for other languages; undefined if `detail` is free text. */
+  readonly particulars: Particulars | undefined;
   /** Milliseconds that the other side asked us to wait (Retry-After), if it did. */
   readonly retryAfterMs: number | undefined;
   /** True if the source sends the file in one piece: the next run starts from the beginning. */
   readonly onePiece: boolean;
 
+  /**
+   * @param detail a detail of the table, for whatever a person reads; as text what another program
+   *   has said, and what only operators see
+   * @param options.particulars the detail as data, where `detail` is its text: what another program
+   *   has sent, which need not be a detail of this version
+   */
   constructor(
     code: ErrorCode,
-    detail = '',
+    detail: string | Detail = '',
     options: {
       cause?: unknown;
+      particulars?: unknown;
       retryAfterMs?: number | undefined;
       onePiece?: boolean | undefined;
     } = {},
   ) {
+    const text = typeof detail === 'string' ? detail : detailText(detail);
     super(
-      detail === '' ? ERRORS[code].title : `${ERRORS[code].title}: ${detail}`,
+      text === '' ? ERRORS[code].title : `${ERRORS[code].title}: ${text}`,
       options.cause === undefined ? undefined : { cause: options.cause },
     );
     this.code = code;
-    this.detail = detail;
+    this.detail = text;
+    this.particulars = typeof detail === 'string' ? readParticulars(options.particulars) : detail;
     this.retryAfterMs = options.retryAfterMs;
     this.onePiece = options.onePiece ?? false;
   }
@@ -69,10 +86,23 @@ export class MillraceError extends Error {
     return adviceOf(this.row, this.onePiece);
   }
 
+  /** The detail as another error can give it as its reason. */
+  get reason(): string | Particulars {
+    return this.particulars ?? this.detail;
+  }
+
+  /** Returns an error with another code and the same detail, caused by this one. */
+  as(
+    code: ErrorCode,
+    options: { cause?: unknown; retryAfterMs?: number | undefined; onePiece?: boolean } = {},
+  ): MillraceError {
+    const { detail, particulars } = this;
+    return new MillraceError(code, detail, { cause: this, particulars, ...options });
+  }
+
   /** Returns the error of a download whose source sends the file in one piece. */
   ofOnePiece(): MillraceError {
-    const { code, detail, retryAfterMs } = this;
-    return new MillraceError(code, detail, { cause: this, retryAfterMs, onePiece: true });
+    return this.as(this.code, { retryAfterMs: this.retryAfterMs, onePiece: true });
   }
 }
 

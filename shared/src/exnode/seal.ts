@@ -82,7 +82,7 @@ export function splitLink(given: string): { readonly link: string; readonly proo
   const [kind, text] = [given.slice(mark + 1, mark + 3), given.slice(mark + 3)];
   if (kind === 'k.' && isKeyText(text)) return { link, proof: { key: text } };
   if (kind === 'r.' && /^[0-9a-f]{64}$/.test(text)) return { link, proof: { root: text } };
-  throw new MillraceError('wrong-key', 'what follows # in the link is not complete');
+  throw new MillraceError('wrong-key', { code: 'link-key-not-complete' });
 }
 
 /**

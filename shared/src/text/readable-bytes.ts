@@ -1,7 +1,7 @@
 /** Makes the numbers of bytes in details of errors readable, which are written exactly. */
 
 /** How numbers of bytes are written. */
-interface Writer {
+export interface SizeWriter {
   /** Writes a size, rounded: `1.5 MiB`. */
   readonly size: (bytes: number) => string;
   /** Writes the exact number, with its unit: `1,572,864 bytes`. */
@@ -29,7 +29,7 @@ const FORM = new RegExp(
  *
  * @param detail English text of an error, as the engine writes it
  */
-export function readableBytes(detail: string, { size, exact }: Writer): string {
+export function readableBytes(detail: string, { size, exact }: SizeWriter): string {
   return detail.replace(FORM, (_, a1, between1, b1, a2, between2, b2, only) => {
     if (only !== undefined) return size(Number(only));
     const [a, b] = [Number(a1 ?? a2), Number(b1 ?? b2)];

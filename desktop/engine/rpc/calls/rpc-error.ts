@@ -25,7 +25,8 @@ export function toJsonRpcError(thrown: unknown): JsonRpcError {
   return { code: 1, message: error.message, data: failureData(error) };
 }
 
-function failureData({ code, detail, advice, row }: MillraceError): FailureData {
+function failureData({ code, detail, particulars, advice, row }: MillraceError): FailureData {
   const { retryable, exit } = row;
-  return { code, detail, advice, retryable, exit };
+  const said = particulars === undefined ? {} : { particulars };
+  return { code, detail, ...said, advice, retryable, exit };
 }

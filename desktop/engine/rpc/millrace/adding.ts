@@ -74,7 +74,7 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
     },
     'millrace.readMetalink': async ({ metalink, url }, { remote }) => {
       if ((metalink === undefined) === (url === undefined)) {
-        throw new MillraceError('bad-option', 'either the document or its URL is needed');
+        throw new MillraceError('bad-option', { code: 'document-or-url' });
       }
       if (url === undefined) {
         return { files: await readFiles(manager, Buffer.from(metalink ?? '', 'base64')) };
@@ -145,8 +145,9 @@ async function addMany(
       if (added.renewed === true) renewed.push(added.gid);
       if (added.apart !== undefined) apart.push(added.apart);
     } catch (thrown) {
-      const { code, message, detail } = asMillraceError(thrown);
-      failed.push({ index, code, message, detail });
+      const { code, message, detail, particulars } = asMillraceError(thrown);
+      const said = particulars === undefined ? {} : { particulars };
+      failed.push({ index, code, message, detail, ...said });
     }
   });
   return { gids, failed, renewed, apart };

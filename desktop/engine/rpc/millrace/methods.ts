@@ -150,20 +150,21 @@ function downloadMethods({ manager, streams }: MillraceOptions): [string, Method
     'millrace.move': (p) => {
       const full = manager.get(p.gid).gid;
       const position = manager.line.move(full, p.position, p.how);
-      if (position < 0) throw new MillraceError('wrong-state', `${full} is not in the queue`);
+      if (position < 0)
+        throw new MillraceError('wrong-state', { code: 'not-in-queue', values: { gid: full } });
       return { position };
     },
     'millrace.place': (p) => {
       const before = p.before === null ? undefined : manager.get(p.before).gid;
       if (before !== undefined && manager.queue.position(before) === undefined) {
-        throw new MillraceError('wrong-state', `${before} is not in the queue`);
+        throw new MillraceError('wrong-state', { code: 'not-in-queue', values: { gid: before } });
       }
       const full = p.gids.map((one) => manager.get(one).gid);
       return { gids: manager.line.place(full, before) };
     },
     'millrace.addUrl': (p) => {
       const record = manager.get(p.gid);
-      if (isFinished(record.state)) throw new MillraceError('wrong-state', 'it is finished');
+      if (isFinished(record.state)) throw new MillraceError('wrong-state', { code: 'is-complete' });
       manager.changes.setUrls(record.gid, [...record.request.urls, p.url]);
       return {};
     },

@@ -288,7 +288,7 @@ async function readAll(
 ): Promise<void> {
   for (let got = 0; got < into.length; ) {
     const count = await readStored(into.subarray(got), position + got);
-    if (count === 0) throw new MillraceError('origin-error', 'the file has become shorter');
+    if (count === 0) throw new MillraceError('origin-error', { code: 'become-shorter' });
     got += count;
   }
 }

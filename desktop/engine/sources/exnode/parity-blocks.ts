@@ -110,7 +110,7 @@ export class ParityBlocks {
               found.push({ parity, bytes });
               return;
             }
-            throw new MillraceError('wrong-digest', 'parity from it has another digest');
+            throw new MillraceError('wrong-digest', { code: 'parity-differs' });
           } catch (thrown) {
             signal.throwIfAborted();
             failure = asMillraceError(thrown);

@@ -1,5 +1,6 @@
 /** The page's connection to the daemon: one WebSocket, opened again whenever it breaks. */
 
+import type { Particulars } from '@millrace/shared/base/error-table/particulars';
 import type { MethodName, ParamsOf, ResultOf } from '@millrace/shared/bridge/contract/contract';
 import { RPC_PATH, SESSION_ENDED } from '@millrace/shared/bridge/page/session-api';
 import { CallLost, Calls } from '@millrace/shared/bridge/rpc/calls';
@@ -16,11 +17,14 @@ export class CallError extends Error {
   /** Code of the table of errors; `connection` if there was no answer. */
   readonly code: string;
   readonly detail: string;
+  /** The detail as data, for other languages than English. */
+  readonly particulars: Particulars | undefined;
 
-  constructor(code: string, message: string, detail = '') {
+  constructor(code: string, message: string, detail = '', particulars?: Particulars) {
     super(message);
     this.code = code;
     this.detail = detail;
+    this.particulars = particulars;
   }
 }
 
@@ -143,5 +147,10 @@ function hasSettled(socket: WebSocket): Promise<void> {
 function toCallError(error: unknown): CallError {
   if (!(error instanceof RpcError)) return new CallError('connection', '');
   const failure = isObject(error.data) ? (error.data as Partial<FailureData>) : {};
-  return new CallError(failure.code ?? '', error.message, failure.detail ?? '');
+  return new CallError(
+    failure.code ?? '',
+    error.message,
+    failure.detail ?? '',
+    failure.particulars,
+  );
 }

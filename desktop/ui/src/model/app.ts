@@ -149,8 +149,7 @@ export class App {
     if (!(error instanceof CallError))
       return error instanceof Error ? error.message : String(error);
     if (error.code === 'connection') return this.text.t('problem.connection');
-    const { title } = this.text.error(error);
-    return error.detail === '' ? title : `${title}: ${this.text.detail(error.detail)}`;
+    return this.text.why(error);
   }
 
   /** Waits for a call, and shows its failure. @returns undefined if it has failed */

@@ -52,9 +52,14 @@ export function canRetry({ status }: DownloadView): boolean {
   return status === 'error' || status === 'removed' || status === 'waiting';
 }
 
+/** Returns true for a complete download with a file; one of a followed description may have none. */
+export function hasFile({ status, path }: DownloadView): boolean {
+  return status === 'complete' && path !== undefined;
+}
+
 /** Returns true for a file that Millrace has downloaded itself, and may replace. */
-export function canRepair({ status, startedAt }: DownloadView): boolean {
-  return status === 'complete' && startedAt !== undefined;
+export function canRepair(row: DownloadView): boolean {
+  return hasFile(row) && row.startedAt !== undefined;
 }
 
 /**

@@ -12,7 +12,7 @@ import {
   requestsOf,
 } from './adding/add-form.ts';
 import { appendSpeed, patchDetail } from './detail.ts';
-import { remedyOf, shareOf, suggestsRepair } from './failure.ts';
+import { canRepair, hasFile, remedyOf, shareOf, suggestsRepair } from './failure.ts';
 import { FIRST_VIEW, queryOf, sortBy } from './filter.ts';
 import { cellAt, cellBytes, gridFor } from './map-geometry.ts';
 import { sourceLabel } from './source-label.ts';
@@ -213,10 +213,19 @@ test('the wait between attempts to connect doubles, up to a limit', () => {
 });
 
 test('a repair is suggested for files that no digest has shown to be right', () => {
-  const row = { status: 'complete', startedAt: 1 } as DownloadView;
+  const row = { status: 'complete', startedAt: 1, path: '/a' } as DownloadView;
   const digest = { algorithm: 'sha256', hex: 'ab' };
   expect(suggestsRepair(row)).toBe(true);
   expect(suggestsRepair({ ...row, digest })).toBe(false);
   expect(suggestsRepair({ ...row, status: 'active' })).toBe(false);
   expect(suggestsRepair({ ...row, startedAt: undefined } as never)).toBe(false);
+});
+
+test('a description that was followed and not kept has no file to open, delete or repair', () => {
+  const row = { status: 'complete', startedAt: 1, path: '/a.torrent' } as DownloadView;
+  expect([hasFile(row), canRepair(row)]).toEqual([true, true]);
+  const { path: _, ...notKept } = row;
+  expect([hasFile(notKept), canRepair(notKept)]).toEqual([false, false]);
+  // The path of a download that runs is that of the file to come.
+  expect(hasFile({ ...row, status: 'active' })).toBe(false);
 });

@@ -253,4 +253,5 @@ export interface Placeholders {
   readonly 'share.state.revoking': 'n';
   readonly 'share.state.revoke-failed': 'when';
   readonly 'extend.title': 'name';
+  readonly 'size.exact': 'bytes';
 }

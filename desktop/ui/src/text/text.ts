@@ -6,10 +6,11 @@ import type { TextFaultCode } from '@millrace/shared/base/error-table/text-fault
 import type { NoteCode, NoteValues } from '@millrace/shared/base/notes';
 import type { TextFault } from '@millrace/shared/bridge/rpc/adding-api';
 import { Catalogue, fill, type Texts } from '@millrace/shared/text/catalogue';
+import { detailWords } from '@millrace/shared/text/detail-words';
 import { type ErrorWords, errorWords } from '@millrace/shared/text/error-words';
 import { bytes } from '@millrace/shared/text/figures';
 import type { Language } from '@millrace/shared/text/language';
-import { readableBytes } from '@millrace/shared/text/readable-bytes';
+import { readableBytes, type SizeWriter } from '@millrace/shared/text/readable-bytes';
 import de from './de.json' with { type: 'json' };
 import en from './en.json' with { type: 'json' };
 import type { Placeholders } from './placeholders.ts';
@@ -45,10 +46,23 @@ export class Text extends Catalogue<Key, Placeholders> {
     return errorWords(this.language, error);
   }
 
-  /** Returns a detail of an error, which the engine writes in English, with readable sizes. */
-  detail(detail: string): string {
-    const exact = (value: number) => `${this.number(value)} bytes`;
-    return readableBytes(detail, { size: (value) => bytes(this, value), exact });
+  /** Returns the detail of an error, with readable sizes; in quotes if nobody translates it. */
+  detail(sent: Parameters<typeof detailWords>[1]): string {
+    return detailWords(this.language, sent, this.#sizes());
+  }
+
+  /** Returns the title of an error with its detail, if it has one. */
+  why(error: Parameters<typeof errorWords>[1] & Parameters<typeof detailWords>[1]): string {
+    const { title } = this.error(error);
+    const detail = this.detail(error);
+    return detail === '' ? title : `${title}: ${detail}`;
+  }
+
+  #sizes(): SizeWriter {
+    return {
+      size: (value) => bytes(this, value),
+      exact: (value) => this.t('size.exact', { bytes: this.number(value) }),
+    };
   }
 
   /** Returns the words for a note; the daemon's own where another version's note is not known. */
@@ -57,7 +71,7 @@ export class Text extends Catalogue<Key, Placeholders> {
     if (words === undefined) return text;
     const { why, code } = values;
     if (why !== undefined && code === undefined) {
-      return fill(words, { ...values, why: this.detail(String(why)) });
+      return fill(words, { ...values, why: readableBytes(String(why), this.#sizes()) });
     }
     if (code === undefined) return fill(words, values);
     return fill(words, { ...values, why: this.reason(String(code), String(why)) ?? '' });
@@ -76,6 +90,6 @@ export class Text extends Catalogue<Key, Placeholders> {
   reason(code: string | undefined, message: string | undefined): string | undefined {
     if (code === 'different-file') return this.t('source.different');
     if (code !== undefined) return this.error({ code, message: message ?? code }).title;
-    return message === undefined ? undefined : this.detail(message);
+    return message === undefined ? undefined : readableBytes(message, this.#sizes());
   }
 }

@@ -82,7 +82,8 @@ export class Saving {
     if (record === undefined) return false;
     if (!isAtBrowser(record)) return true;
     if (record.length !== undefined && record.length !== file.length) {
-      const detail = `${file.length} of ${record.length} bytes came`;
+      const values = { hasBytes: file.length, wantedBytes: record.length };
+      const detail = { code: 'part-came', values } as const;
       await this.onNotSaved(id, new MillraceError('wrong-length', detail));
       return true;
     }

@@ -36,7 +36,10 @@ export async function readBody(
     const next = pieces(response);
     for (let piece = await next(); piece !== undefined; piece = await next()) {
       if (offset + piece.length > length) {
-        throw new MillraceError('wrong-length', `more than ${length} bytes`);
+        throw new MillraceError('wrong-length', {
+          code: 'too-many-bytes',
+          values: { mostBytes: length },
+        });
       }
       const held = take(range.start + offset, piece);
       offset += piece.length;
@@ -71,13 +74,21 @@ export function contentCheck(fields: Headers, range: ByteRange) {
     async finish(): Promise<void> {
       const hash = await crypto.subtle.digest(SUBTLE[digest.algorithm] as string, body);
       const hex = toHex(new Uint8Array(hash));
-      if (hex !== digest.hex) throw new MillraceError('wrong-digest', `${digest.algorithm} ${hex}`);
+      if (hex !== digest.hex)
+        throw new MillraceError('wrong-digest', {
+          code: 'digest-found',
+          values: { algorithm: digest.algorithm, hex },
+        });
     },
   };
 }
 
 function broken(offset: number, length: number, cause?: unknown): MillraceError {
-  return new MillraceError('origin-reset', `${offset} of ${length} bytes`, { cause });
+  return new MillraceError(
+    'origin-reset',
+    { code: 'part-came', values: { hasBytes: offset, wantedBytes: length } },
+    { cause },
+  );
 }
 
 function pieces(response: Response): () => Promise<Uint8Array | undefined> {

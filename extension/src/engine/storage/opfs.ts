@@ -43,7 +43,10 @@ export class OpfsFiles implements EngineFiles {
     const handle = await this.#folder.getFileHandle(`${id}.data`);
     const file = await handle.getFile();
     if (file.size !== length) {
-      throw new MillraceError('file-changed', `it has ${file.size} bytes instead of ${length}`);
+      throw new MillraceError('file-changed', {
+        code: 'other-length',
+        values: { hasBytes: file.size, wantedBytes: length },
+      });
     }
     // Without a type the browser would guess one, and change the file's extension to match.
     return URL.createObjectURL(file.slice(0, length, 'application/octet-stream'));

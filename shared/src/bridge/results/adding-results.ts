@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { apart, status } from './download-results.ts';
-import { count, digest, gid, named } from './named.ts';
+import { count, digest, gid, named, particulars } from './named.ts';
 import { DELICATE_KINDS } from './values.ts';
 
 export const addManyResult = named('AddManyResult', 'Downloads that were added, and the rest.', {
@@ -14,6 +14,7 @@ export const addManyResult = named('AddManyResult', 'Downloads that were added, 
         code: z.string(),
         message: z.string(),
         detail: z.string(),
+        particulars: particulars.optional(),
       }),
     )
     .describe('Downloads that could not be added; all others were.'),

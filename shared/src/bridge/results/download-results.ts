@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { afterChoice, afterStep, whenDone } from './after-results.ts';
-import { count, digest, gid, named, rate, time } from './named.ts';
+import { count, digest, gid, named, particulars, rate, time } from './named.ts';
 import { scheduleNow } from './settings-results.ts';
 import { DOWNLOAD_STATUSES } from './values.ts';
 
@@ -13,7 +13,8 @@ export const status = z
 export const failure = named('DownloadFailure', 'The reason why a download has failed.', {
   code: z.string().describe('A code of the table of errors.'),
   message: z.string(),
-  detail: z.string().describe('Particular to this failure, may be empty.'),
+  detail: z.string().describe('Particular to this failure, in English; may be empty.'),
+  particulars: particulars.optional(),
   advice: z.string(),
   retryable: z.boolean(),
   onePiece: z

@@ -1,6 +1,7 @@
 /** Objects of the daemon's contract that its document names, and the types made from them. */
 
 import * as z from 'zod';
+import type { Particulars } from '../../base/error-table/particulars.ts';
 
 /** The named objects, by name. */
 export const OBJECTS = new Map<string, z.ZodType>();
@@ -29,6 +30,19 @@ export type Read<T> = T extends readonly (infer U)[]
 
 /** The type of a schema's values. */
 export type Shape<S extends z.ZodType> = Read<z.output<S>>;
+
+/** The detail of an error as data. */
+export const particulars: z.ZodType<Particulars> = named(
+  'Particulars',
+  'What an error says of one occurrence, for texts in other languages than English.',
+  {
+    code: z.string().describe('A code of the table of details.'),
+    values: z
+      .record(z.string(), z.union([z.string(), z.number(), z.lazy(() => particulars)]))
+      .optional()
+      .describe('For the text; names that end in `Bytes` are of sizes.'),
+  },
+);
 
 /** A number of bytes or of things. */
 export const count = z.int().min(0);

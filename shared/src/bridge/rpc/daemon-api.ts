@@ -1,5 +1,6 @@
 /** The daemon's view of its downloads, for the command line and the interface. */
 
+import type { Particulars } from '../../base/error-table/particulars.ts';
 import type { daemonInfo, downloadView, failure, vouch } from '../results/download-results.ts';
 import type { Shape } from '../results/named.ts';
 import type { DOWNLOAD_STATUSES } from '../results/values.ts';
@@ -17,6 +18,8 @@ export type DownloadView = Shape<typeof downloadView>;
 export interface FailureData {
   readonly code: string;
   readonly detail: string;
+  /** The detail as data, for other languages than English. */
+  readonly particulars?: Particulars | undefined;
   readonly advice: string;
   readonly retryable: boolean;
   /** Exit status of the command line. */

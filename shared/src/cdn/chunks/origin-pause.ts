@@ -23,7 +23,11 @@ export class OriginPause {
   onBusy(status: number, retryAfterMs: Millis | undefined, now: Millis): MillraceError {
     const pause = Math.min(MAX_PAUSE_MS, retryAfterMs ?? DEFAULT_PAUSE_MS);
     this.#until = Math.max(this.#until, now + pause);
-    return new MillraceError('origin-busy', `it answered ${status}`, { retryAfterMs: pause });
+    return new MillraceError(
+      'origin-busy',
+      { code: 'answered', values: { status } },
+      { retryAfterMs: pause },
+    );
   }
 
   /**

@@ -41,7 +41,7 @@ export function chooseFiles(description: Description, choice: FileChoice = {}): 
       all.flatMap((file) => [file.name, lastPart(file.name)]),
     );
     const hint = like === undefined ? '' : `; did you mean ${like}?`;
-    throw new MillraceError('bad-option', `no file is called ${name}${hint}`);
+    throw new MillraceError('bad-option', { code: 'no-file-called', values: { name, hint } });
   }
   const wanted = new Set(names?.flatMap(called) ?? all);
   const found = all.filter(

@@ -26,15 +26,19 @@ export function checkOffered(
   got: { readonly length: number | undefined; readonly validators: Validators },
 ): void {
   const { length, etag, lastModified } = offered;
-  if (got.length === undefined) throw new MillraceError('version-unproven', 'its length');
+  if (got.length === undefined) throw new MillraceError('version-unproven', { code: 'its-length' });
   if (got.length !== length) {
-    throw new MillraceError('different-file', `it has ${got.length} bytes instead of ${length}`);
+    throw new MillraceError('different-file', {
+      code: 'other-length',
+      values: { hasBytes: got.length, wantedBytes: length },
+    });
   }
   const match = matchVersion(
     readValidators({ etag, 'last-modified': lastModified }),
     got.validators,
   );
-  if (match === 'different') throw new MillraceError('different-file', 'another ETag or date');
+  if (match === 'different')
+    throw new MillraceError('different-file', { code: 'other-validators' });
   if (match === 'unproven')
-    throw new MillraceError('version-unproven', 'no ETag or date in common');
+    throw new MillraceError('version-unproven', { code: 'no-common-validators' });
 }

@@ -112,7 +112,10 @@ describe('the range contract', () => {
     expect(() => checkVersion(PINNED, 1000, validators)).not.toThrow();
     expect(() => checkVersion(PINNED, undefined, validators)).not.toThrow();
     expect(() => checkVersion(PINNED, 999, validators)).toThrow(
-      expect.objectContaining({ code: 'version-changed', detail: 'length 1000 became 999' }),
+      expect.objectContaining({
+        code: 'version-changed',
+        detail: 'length 1000 bytes became 999 bytes',
+      }),
     );
     expect(() => checkVersion(PINNED, 1000, {})).toThrow(
       expect.objectContaining({ code: 'version-unproven' }),

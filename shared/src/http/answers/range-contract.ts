@@ -95,7 +95,7 @@ export function judgeAnswer(
     throw new MillraceError('range-ignored');
   }
   if (status !== 416) throw statusError(status);
-  if (pinned !== undefined) throw new MillraceError('version-changed', 'it has become shorter');
+  if (pinned !== undefined) throw new MillraceError('version-changed', { code: 'become-shorter' });
   const nothing = /^bytes \*\/0$/i.test(singleField(headers, 'content-range')?.trim() ?? '');
   if (!nothing) throw statusError(status);
   return { kind: 'empty' };
@@ -138,7 +138,7 @@ export function judgeWholeAsSent(headers: Headers): Extract<Judged, { kind: 'who
 function judgeRange(headers: Headers, asked: ByteRange, pinned: PinnedVersion | undefined): Judged {
   const { range, total, validators } = checkRangeAnswer(headers, asked, pinned);
   if (total === undefined) {
-    throw new MillraceError('range-ignored', 'the length of the file is not known');
+    throw new MillraceError('range-ignored', { code: 'length-unknown' });
   }
   return { kind: 'range', range, version: { length: total, validators } };
 }
@@ -252,10 +252,14 @@ export function checkVersion(
   validators: Validators,
 ): void {
   if (total !== undefined && total !== pinned.length) {
-    throw new MillraceError('version-changed', `length ${pinned.length} became ${total}`);
+    throw new MillraceError('version-changed', {
+      code: 'length-became',
+      values: { beforeBytes: pinned.length, nowBytes: total },
+    });
   }
   const match = matchVersion(pinned.validators, validators);
-  if (match === 'different') throw new MillraceError('version-changed', 'another ETag or date');
+  if (match === 'different')
+    throw new MillraceError('version-changed', { code: 'other-validators' });
   if (match === 'unproven') throw new MillraceError('version-unproven');
 }
 

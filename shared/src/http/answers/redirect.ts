@@ -21,7 +21,7 @@ export function redirectTarget(headers: Headers, from: URL): URL {
   const location = singleField(headers, 'location');
   // An empty Location would lead back to the same URL for ever.
   if (location === undefined || location.trim() === '') {
-    throw new MillraceError('bad-redirect', 'it does not say where to');
+    throw new MillraceError('bad-redirect', { code: 'redirect-nowhere' });
   }
   let target: URL;
   try {

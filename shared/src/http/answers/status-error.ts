@@ -10,7 +10,7 @@ import { MillraceError } from '../../base/errors.ts';
  * @param retryAfterMs the wait that the server asks for, if it does
  */
 export function statusError(status: number, retryAfterMs?: Millis): MillraceError {
-  const detail = `it answered ${status}`;
+  const detail = { code: 'answered', values: { status } } as const;
   if (status === 404) return new MillraceError('origin-not-found', detail);
   if (status === 410) return new MillraceError('origin-gone', detail);
   // The file may exist: some servers answer 416 to requests for the first bytes of files that they

@@ -41,17 +41,19 @@ const RESERVED: ReadonlySet<string> = new Set([
  */
 export function userFields(fields: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(fields);
-  if (entries.length > MAX_FIELDS) throw new MillraceError('bad-option', 'too many header fields');
+  if (entries.length > MAX_FIELDS)
+    throw new MillraceError('bad-option', { code: 'too-many-fields' });
   const checked: Record<string, string> = {};
   for (const [name, value] of entries) {
     if (name.length > MAX_NAME_CHARS || !TOKEN.test(name)) {
-      throw new MillraceError('bad-option', 'a header field has a name that cannot be sent');
+      throw new MillraceError('bad-option', { code: 'field-name' });
     }
     const lower = name.toLowerCase();
     if (RESERVED.has(lower)) {
-      throw new MillraceError('bad-option', `the header field ${lower} is not the user's to set`);
+      throw new MillraceError('bad-option', { code: 'field-reserved', values: { name: lower } });
     }
-    if (lower in checked) throw new MillraceError('bad-option', `${lower} is given twice`);
+    if (lower in checked)
+      throw new MillraceError('bad-option', { code: 'field-twice', values: { name: lower } });
     checked[lower] = fieldValue(lower, value);
   }
   return checked;
@@ -64,7 +66,7 @@ export function userFields(fields: Readonly<Record<string, string>>): Record<str
  */
 export function fieldValue(name: string, value: string): string {
   if (value.length > MAX_VALUE_CHARS || !VALUE.test(value)) {
-    throw new MillraceError('bad-option', `the value of ${name} cannot be sent`);
+    throw new MillraceError('bad-option', { code: 'field-value', values: { name } });
   }
   return value.replace(/^[\t ]+|[\t ]+$/g, '');
 }

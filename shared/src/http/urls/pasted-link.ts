@@ -25,14 +25,14 @@ export function parsePastedLink(
     const prefix = `${edge.replace(/\/+$/, '')}/`;
     if (link.startsWith(prefix)) link = link.slice(prefix.length);
   }
-  if (link === '') throw new MillraceError('bad-url', 'there is no link');
+  if (link === '') throw new MillraceError('bad-url', { code: 'no-link' });
   const complete = ANY_SCHEME.test(link) ? link : `${defaultScheme}://${link}`;
   let url: URL;
   try {
     // The URL parser encodes spaces and letters as browsers do.
     url = new URL(complete);
   } catch (cause) {
-    throw new MillraceError('bad-url', 'it cannot be parsed', { cause });
+    throw new MillraceError('bad-url', { code: 'not-a-url' }, { cause });
   }
   url.hash = '';
   return parseOriginUrl(url.href);

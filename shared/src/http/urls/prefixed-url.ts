@@ -36,7 +36,7 @@ export function parsePrefixedTarget(target: string, options: PrefixedUrlOptions)
     return parseOriginUrl(`${name}://${rest.slice(scheme[0].length)}`);
   }
   if (OTHER_SCHEME.test(rest)) {
-    throw new MillraceError('bad-url', 'only http and https can be fetched');
+    throw new MillraceError('bad-url', { code: 'only-http' });
   }
   if (!BARE_HOST.test(rest)) throw new MillraceError('no-such-page');
   return parseOriginUrl(`${options.defaultScheme}://${rest}`);
@@ -51,11 +51,14 @@ export function parsePrefixedTarget(target: string, options: PrefixedUrlOptions)
  */
 export function parseOriginUrl(text: string): URL {
   if (text.length > MAX_URL_CHARS) {
-    throw new MillraceError('url-too-long', `${text.length} characters, at most ${MAX_URL_CHARS}`);
+    throw new MillraceError('url-too-long', {
+      code: 'url-too-long',
+      values: { n: text.length, most: MAX_URL_CHARS },
+    });
   }
   // The URL parser would drop tabs and newlines and cut at '#'; such input is refused instead.
   if (/[\x00-\x20\x7f#]/.test(text)) {
-    throw new MillraceError('bad-url', 'it contains a space, control character or #');
+    throw new MillraceError('bad-url', { code: 'url-has-space' });
   }
   // The URL parser would also read a backslash as a slash, which origins do not.
   const escaped = text.replaceAll('\\', '%5C');
@@ -63,15 +66,15 @@ export function parseOriginUrl(text: string): URL {
   try {
     url = new URL(escaped);
   } catch (cause) {
-    throw new MillraceError('bad-url', 'it cannot be parsed', { cause });
+    throw new MillraceError('bad-url', { code: 'not-a-url' }, { cause });
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new MillraceError('bad-url', 'only http and https can be fetched');
+    throw new MillraceError('bad-url', { code: 'only-http' });
   }
   if (url.username !== '' || url.password !== '') throw new MillraceError('credentials-in-url');
   if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1);
   if (url.hostname === '' || url.port === '0' || /^\.|\.\.|\.$/.test(url.hostname)) {
-    throw new MillraceError('bad-url', 'it has no host that can be reached');
+    throw new MillraceError('bad-url', { code: 'url-without-host' });
   }
   if (url.href.length > MAX_URL_CHARS) throw new MillraceError('url-too-long');
   return url;
@@ -119,14 +122,11 @@ function plain(text: string): string {
     return first.replace(/%(?:3a|5b|5d)/gi, (code) => character(code)) + behind;
   }
   if (/%(?![0-9a-f]{2})/i.test(first)) {
-    throw new MillraceError('bad-url', 'it is percent-encoded as a whole, but not all of it');
+    throw new MillraceError('bad-url', { code: 'url-half-encoded' });
   }
   const url = first.replace(/%[0-9a-f]{2}/gi, (code) => character(code));
   if (url.includes('?') && behind !== '') {
-    throw new MillraceError(
-      'bad-url',
-      'it is percent-encoded as a whole, with more behind its query',
-    );
+    throw new MillraceError('bad-url', { code: 'url-encoded-behind' });
   }
   return escapeBytes(url) + behind;
 }

@@ -146,9 +146,8 @@ export function AddDialog({ given }: AddProps) {
       }
       if (renewed.length > 0) app.toast(text.n('toast.renewed', renewed.length));
       for (const { name } of apart.slice(0, TOLD)) app.toast(text.t('toast.apart', { name }));
-      for (const { code, message, detail } of failed.slice(0, failed.length > TOLD ? 1 : TOLD)) {
-        const { title } = text.error({ code, message });
-        const reason = detail === '' ? title : `${title}: ${detail}`;
+      for (const error of failed.slice(0, failed.length > TOLD ? 1 : TOLD)) {
+        const reason = text.why(error);
         const why = failed.length > TOLD ? text.n('add.failed', failed.length, { reason }) : reason;
         app.toast(text.t('toast.failed', { why }), { kind: 'bad' });
       }

@@ -9,6 +9,7 @@ import {
   canPause,
   canResume,
   canRetry,
+  hasFile,
   remedyOf,
   shareOf,
   suggestsRepair,
@@ -127,7 +128,7 @@ function Failure({ row }: { row: DownloadView }) {
     <div className="failure" role="note">
       {row.status !== 'error' && <strong>{title}</strong>}
       <p>{help}</p>
-      {row.error.detail !== '' && <p className="mono detail">{text.detail(row.error.detail)}</p>}
+      {row.error.detail !== '' && <p className="mono detail">{text.detail(row.error)}</p>}
     </div>
   );
 }
@@ -161,10 +162,10 @@ function Buttons({ row }: { row: DownloadView }) {
       {canResume(row) &&
         button('resume', text.t('action.resume'), () => void actions.resume([gid]), true)}
       {shell !== undefined &&
-        row.status === 'complete' &&
+        hasFile(row) &&
         button('file', text.t('action.openFile'), () => void actions.openFile(gid), true)}
       {shell !== undefined &&
-        row.status === 'complete' &&
+        hasFile(row) &&
         button('folder', text.t('action.showInFolder'), () => void actions.showInFolder(gid))}
       {isOwnMachine &&
         suggestsRepair(row) &&

@@ -4,6 +4,7 @@ import type { DownloadView, Vouch } from '@millrace/shared/bridge/rpc/daemon-api
 import type { DigestView, DownloadDetail } from '@millrace/shared/bridge/rpc/detail-api';
 import { IconButton } from '@millrace/shared/ui/icon-button';
 import { Icon } from '@millrace/shared/ui/icons';
+import { hasFile } from '../../model/failure.ts';
 import { copyText } from '../../model/shell.ts';
 import { algorithmName, bytes, dateTime } from '../../text/format.ts';
 import { CategorySelect } from '../common/category-select.tsx';
@@ -20,11 +21,13 @@ export function FileFacts({ row, detail }: FileProps) {
   const text = useText();
   const actions = useActions();
   const digests = detail?.digests ?? [];
+  const isGone = row.status === 'complete' && !hasFile(row);
   return (
     <>
       <dl className="facts wide">
         <Fact name={text.t('details.path')}>{row.path ?? row.name}</Fact>
-        {row.path === undefined && <Fact name={text.t('details.saved')}>{row.dir}</Fact>}
+        {isGone && <Fact name={text.t('details.saved')}>{text.t('details.notKept')}</Fact>}
+        {row.path === undefined && !isGone && <Fact name={text.t('details.saved')}>{row.dir}</Fact>}
         {row.length !== undefined && (
           <Fact name={text.t('details.size')}>
             {`${bytes(text, row.length)} (${text.number(row.length)} B)`}

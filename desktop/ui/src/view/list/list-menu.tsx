@@ -4,7 +4,14 @@ import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { IconName } from '@millrace/shared/ui/icons';
 import * as ContextMenu from '@radix-ui/react-context-menu';
 import type { ReactNode } from 'react';
-import { canPause, canRepair, canResume, canRetry, isQueued } from '../../model/failure.ts';
+import {
+  canPause,
+  canRepair,
+  canResume,
+  canRetry,
+  hasFile,
+  isQueued,
+} from '../../model/failure.ts';
 import { targets } from '../../model/selection.ts';
 import { isOwnMachine, shell } from '../../model/shell.ts';
 import { useCategories } from '../common/category-select.tsx';
@@ -66,7 +73,7 @@ export function useDownloadMenu(): MenuEntry[][] {
   const single = rows.length === 1 ? rows[0] : undefined;
   if (single !== undefined) {
     const { gid } = single;
-    if (shell !== undefined && single.status === 'complete') {
+    if (shell !== undefined && hasFile(single)) {
       add(one, [gid], 'file', text.t('action.openFile'), () => void actions.openFile(gid));
       add(
         one,
@@ -95,6 +102,6 @@ export function useDownloadMenu(): MenuEntry[][] {
   const icon = onlyDone ? 'clear' : 'remove';
   add(end, gids, icon, label, (to) => void actions.remove(to), { key: text.t('cap.del') });
   const removeFiles = (to: readonly string[]) => void actions.deleteFiles(to);
-  add(end, done, 'remove', text.t('action.delete'), removeFiles, { danger: true });
+  add(end, only(hasFile), 'remove', text.t('action.delete'), removeFiles, { danger: true });
   return groups;
 }

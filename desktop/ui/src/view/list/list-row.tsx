@@ -7,7 +7,7 @@ import { Icon, type IconName } from '@millrace/shared/ui/icons';
 import { Bar, RowIcon } from '@millrace/shared/ui/row-signs';
 import { type CSSProperties, memo, type ReactNode } from 'react';
 import type { Column, ColumnName } from '../../model/columns/columns.ts';
-import { canPause, canResume, canRetry, remedyOf, shareOf } from '../../model/failure.ts';
+import { canPause, canResume, canRetry, hasFile, remedyOf, shareOf } from '../../model/failure.ts';
 import { shell } from '../../model/shell.ts';
 import { bytes, duration, hostOf, percent, rate, when } from '../../text/format.ts';
 import type { Text } from '../../text/text.ts';
@@ -273,7 +273,7 @@ function RowActions({ row }: { row: DownloadView }) {
       {row.status === 'removed' &&
         canRetry(row) &&
         icon('resume', text.t('action.retry'), () => void actions.retry([gid]))}
-      {done && shell !== undefined && (
+      {hasFile(row) && shell !== undefined && (
         <>
           {icon('file', text.t('action.openFile'), () => void actions.openFile(gid))}
           {icon('folder', text.t('action.showInFolder'), () => void actions.showInFolder(gid))}
