@@ -132,7 +132,7 @@ test(
     }
     const asked = await stage.sent();
     // An origin may still have sent, and nginx then notes, what edges raced before and left.
-    const left = (await raced()) - earlier;
+    const left = (await raced()) - earlier.races;
     expect(asked.bytes).toBeLessThanOrEqual(left * CHUNK_BYTES);
     expect(asked.requests).toBeLessThanOrEqual(MACHINES + left);
 

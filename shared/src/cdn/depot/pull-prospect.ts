@@ -9,7 +9,7 @@ import { statusError } from '../../http/answers/status-error.ts';
 import { hideSecrets } from '../../http/urls/depot-link.ts';
 import { MAX_PULL_MESSAGE_CHARS } from './pull-record.ts';
 
-/** What a depot says of a URL; a code is one of the table of errors. */
+/** The answer of a depot to the question whether it may pull from a URL; its code is one of the table of errors. */
 export type PullProspect =
   | { readonly state: 'open' }
   | {
