@@ -181,7 +181,7 @@ describe('a download', () => {
     const digest = origin.digest(url);
     const long = await addMetalink(metalink(digest, 1_500_001));
     expect(await stage.daemon.reaches(long, 'error')).toMatchObject({
-      error: { code: 'different-file', detail: 'it has 1500000 bytes instead of 1500001' },
+      error: { code: 'different-file', detail: 'it has 1500000 bytes instead of 1500001 bytes' },
     });
     const good = await addMetalink(metalink(digest));
     const { path, name } = await stage.daemon.reaches(good, 'complete');

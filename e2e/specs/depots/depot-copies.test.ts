@@ -109,7 +109,6 @@ test.each([
       expect(await gotten(exnode, `${name}-without-${i}`)).toBe(digest);
     }
   },
-  60_000,
 );
 
 test('a copy whose pull breaks off is sent from where it stands, and that is said', async () => {

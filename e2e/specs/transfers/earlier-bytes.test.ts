@@ -97,7 +97,7 @@ test('a web page instead of a part costs none of the earlier bytes', async () =>
   await begin('page');
   const denied = await get('page', (req, res, n) => (n === 1 ? part : page)(req, res, n));
   expect(denied.code).toBe(4);
-  expect(denied.stdout + denied.stderr).toContain('a web page came for the file');
+  expect(denied.stdout + denied.stderr).toContain('a web page came in place of the file');
   const { code, dir, stdout } = await get('page', part);
   expect(code).toBe(0);
   expect(await digestIn(dir)).toBe(sha256(BODY));
