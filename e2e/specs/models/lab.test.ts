@@ -84,7 +84,7 @@ describe('a laboratory', () => {
     const { client, server } = pair(lab, { client: {}, server: {} });
     const dir = join(lab.folder, server.name, server.address);
     const nginx = await startNginx(server, { dir, root: lab.folder });
-    const args = [CROWD, '3', '0', `${nginx.url}/file`];
+    const args = [CROWD, '3', `${nginx.url}/file`];
     const { stdout, stderr } = await client.run(process.execPath, args);
     expect(stderr).toBe('');
     expect(JSON.parse(stdout)).toEqual({

@@ -59,7 +59,7 @@ async function startFarClient(active: number): Promise<ChildProcess> {
   const { port } = new URL(edge.url);
   const client = far.spawn(process.execPath, [
     CLIENT,
-    ...['1', '0'],
+    '1',
     `http://${far.hostAddress}:${port}/${wide.url('long', LONG_BYTES)}`,
   ]);
   await until(async () => (await edge.status()).transfers.active >= active);
