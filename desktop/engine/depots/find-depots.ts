@@ -98,9 +98,9 @@ export async function findDepots(options: FindOptions): Promise<FoundDepots> {
   const taken = new Set([...own.map(({ origin }) => origin), ...named.map(({ edge }) => edge)]);
   const isFree = ({ origin }: KnownDepot) => !taken.has(origin) && !without.has(origin);
   const others = merged(lists.map((list) => list.found)).filter(isFree);
-  const { usable: able, bad } = await history.ordered(others.slice(0, MAX_ORDERED));
+  const { usable: able, last } = await history.ordered(others.slice(0, MAX_ORDERED));
   const good = mixed(able, own);
-  const ordered = [...good, ...mixed(bad, [...own, ...good])];
+  const ordered = [...good, ...mixed(last, [...own, ...good])];
   const waiting = merged([[...earlier.filter(isFree), ...ordered.slice(0, MAX_ASKED)]]);
   const found: Candidate[] = [];
   while (named.length + found.length < count && waiting.length > 0) {

@@ -1,10 +1,10 @@
 /** The file of the database: of earlier and of newer versions, damaged, and used by one process. */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { withDatabase } from '../../testing/database-stage.ts';
 import { finished, gids, NOW, record } from '../../testing/numbered-records.ts';
 import { openDatabase } from './database.ts';
 import { DownloadStore } from './download-store.ts';
@@ -21,14 +21,12 @@ let folder: string;
 let path: string;
 let db: DatabaseSync;
 
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'millrace-test-'));
-  path = join(folder, 'downloads.db');
-  db = openDatabase(path, NOW).db;
+withDatabase((opened) => {
+  ({ folder, path, db } = opened);
 });
+// Tests open it again.
 afterEach(() => {
   if (db.isOpen) db.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 describe('the file', () => {

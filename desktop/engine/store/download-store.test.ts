@@ -1,26 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { withDatabase } from '../../testing/database-stage.ts';
 import { finished, gids, NOW, record } from '../../testing/numbered-records.ts';
 import { openDatabase } from './database.ts';
 import { DownloadStore } from './download-store.ts';
 import type { DownloadRecord } from './record.ts';
 import { HostStore, SettingStore } from './small-stores.ts';
 
-let folder: string;
 let path: string;
 let db: DatabaseSync;
 
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'millrace-test-'));
-  path = join(folder, 'downloads.db');
-  db = openDatabase(path, NOW).db;
-});
-afterEach(() => {
-  if (db.isOpen) db.close();
-  rmSync(folder, { recursive: true, force: true });
+withDatabase((opened) => {
+  ({ path, db } = opened);
 });
 
 const page = { offset: 0, limit: 100 };

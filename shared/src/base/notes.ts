@@ -3,6 +3,8 @@
  * English.
  */
 
+import { fill } from './error-table/fill.ts';
+
 export const NOTES = {
   'edges-left-out': 'edges do not carry header fields: downloading directly',
   'edges-not-asked': 'edges are not used, because the file may not be public: {why}',
@@ -80,10 +82,7 @@ export interface Note {
 }
 
 export function noteOf(note: NoteCode, values: NoteValues = {}): Note {
-  const text = NOTES[note].replace(/\{(\w+)\}/g, (whole, name: string) =>
-    String(values[name] ?? whole),
-  );
-  return { text, note, values };
+  return { text: fill(NOTES[note], values), note, values };
 }
 
 /** Makes a note that gives an error as the reason. */

@@ -1,91 +1,25 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import {
+  addressOf,
+  counts,
+  exnodeOf,
+  MIB,
+  named,
+  replicaAt,
+  STATES,
+  shapes,
+  stored,
+} from '../../testing/draws/stored-exnodes.ts';
 import { seededRandom } from '../base/clock.ts';
 import { Augmentation, type Fill } from './augment.ts';
-import { needOf } from './augment-need.ts';
 import { lostShards, shardBytes } from './coded.ts';
-import type { CodedExtent, Exnode, ExnodeReplica, Extent } from './exnode.ts';
+import type { CodedExtent, Exnode, ExnodeReplica } from './exnode.ts';
 import type { Finding, ReplicaState } from './findings.ts';
 import { depotOf } from './layout.ts';
 import { allReplicas } from './replicas.ts';
 
-const MIB = 2 ** 20;
-const STATES: readonly ReplicaState[] = [
-  ...(['there', 'there', 'there', 'silent', 'failing'] as const),
-  ...(['expired', 'gone', 'short', 'damaged'] as const),
-];
 const LOST: readonly (ReplicaState | undefined)[] = ['expired', 'gone', 'short', 'damaged'];
-
-const addressOf = (depot: number) => `http://d${depot}.example`;
-const replicaAt = (depot: number): ExnodeReplica => ({ read: `${addressOf(depot)}/x`, at: 0 });
-
-function exnodeOf(extents: readonly Extent[]): Exnode {
-  const size = extents.at(-1)?.end ?? 0;
-  const blocks = { algorithm: 'sha256', pieceBytes: MIB, hexes: [] } as const;
-  return { name: 'a', size, root: '', blocks, extents };
-}
-
-/** Makes an exNode, one MiB per extent, from the depots and states of the replicas of each. */
-function stored(shapes: readonly (readonly (readonly [number, ReplicaState])[])[]) {
-  const findings = new Map<ExnodeReplica, Finding>();
-  const extents = shapes.map((places, i): Extent => {
-    const replicas = places.map(([depot, state]) => {
-      const replica = replicaAt(depot);
-      findings.set(replica, { state });
-      return replica;
-    });
-    return { start: i * MIB, end: (i + 1) * MIB, replicas };
-  });
-  return { exnode: exnodeOf(extents), findings };
-}
-
-const shapes = fc.array(
-  fc.uniqueArray(fc.tuple(fc.nat(6), fc.constantFrom(...STATES)), {
-    selector: ([depot]) => depot,
-    maxLength: 5,
-  }),
-  { maxLength: 8 },
-);
-const counts = fc.integer({ min: 1, max: 5 });
-const named = fc.subarray([0, 1, 2, 3, 4, 5, 6]);
-
-describe('the depots that an augmentation needs beyond those that are named', () => {
-  test('store just what the named ones cannot', () => {
-    // Two parts: the second one has a replica more, and a named depot has a part of the file.
-    const { exnode, findings } = stored([
-      [[0, 'there']],
-      [
-        [0, 'there'],
-        [1, 'there'],
-      ],
-    ]);
-    const need = (copies: number, ...depots: number[]) =>
-      needOf(exnode, findings, copies, depots.map(addressOf));
-    expect(need(1)).toBeUndefined();
-    expect(need(2, 1)).toBeUndefined();
-    expect(need(2)).toEqual({ depots: 1, bytes: MIB });
-    expect(need(3, 1)).toEqual({ depots: 1, bytes: 2 * MIB });
-    expect(need(4, 1, 2)).toEqual({ depots: 1, bytes: 2 * MIB });
-  });
-
-  test('are enough, whatever is lost', () => {
-    fc.assert(
-      fc.property(shapes, counts, named, (places, copies, depots) => {
-        const { exnode, findings } = stored(places);
-        const own = depots.map(addressOf);
-        const need = needOf(exnode, findings, copies, own);
-        const news = Array.from({ length: need?.depots ?? 0 }, (_, i) => `http://new${i}`);
-        const plan = new Augmentation(exnode, findings, copies, [...own, ...news]);
-        expect(plan.shortage).toBeUndefined();
-        plan.place();
-        for (const depot of news) {
-          const bytes = plan.fills.flatMap((fill) => (fill.depot === depot ? fill.bytes : []));
-          expect(bytes.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(need?.bytes ?? 0);
-        }
-      }),
-    );
-  });
-});
 
 describe('an augmentation', () => {
   test('gives each extent as many replicas as asked for, each at another depot, or tells how many depots lack', () => {

@@ -75,10 +75,10 @@ describe('the history of depots', () => {
     ];
     const names = ['bad', 'slow', 'new', 'same', 'fast'];
     const found = names.map((name) => ({ origin: `https://${name}` }));
-    const { usable, bad } = byHistory(found, seen, NOW);
+    const { usable, last } = byHistory(found, seen, NOW);
     const named = (list: typeof usable) => list.map(({ origin }) => origin.slice(8));
-    expect([named(usable), named(bad)]).toEqual([['new', 'same', 'fast', 'slow'], ['bad']]);
-    expect(byHistory(found, [], NOW)).toEqual({ usable: found, bad: [] });
+    expect([named(usable), named(last)]).toEqual([['new', 'same', 'fast', 'slow'], ['bad']]);
+    expect(byHistory(found, [], NOW)).toEqual({ usable: found, last: [] });
   });
 
   test('answers about replicas say the worst of each depot, and nothing if none of them answers', () => {
@@ -99,7 +99,9 @@ describe('the history of depots', () => {
 
   test('whatever is seen, accounts stay bounded, and each depot is ordered once', () => {
     const event = fc.oneof(
-      fc.constantFrom<DepotEvent>({ kind: 'lost' }, { kind: 'failed' }, { kind: 'slow' }),
+      fc.constantFrom<DepotEvent>(
+        ...(['lost', 'failed', 'refused', 'slow'] as const).map((kind) => ({ kind })),
+      ),
       fc.record({ kind: fc.constant('kept' as const), bytes: fc.nat(), ms: fc.nat() }),
     );
     const step = fc.tuple(
@@ -119,8 +121,8 @@ describe('the history of depots', () => {
           expect(kept >= 0 && kept <= 20 && failed >= 0 && failed <= 20).toBe(true);
         }
         const found = seen.toReversed();
-        const { usable, bad } = byHistory(found, seen, now);
-        expect(new Set([...usable, ...bad])).toEqual(new Set(found));
+        const { usable, last } = byHistory(found, seen, now);
+        expect(new Set([...usable, ...last])).toEqual(new Set(found));
       }),
     );
   });

@@ -40,7 +40,7 @@ export type DepotFailureKind = keyof typeof FAILURES;
 /** Something that was seen of a depot. */
 export type DepotEvent =
   | { readonly kind: DepotFailureKind }
-  /** It has stored a part, or still has what it stored. @see SeenDepot.rate */
+  /** It has stored a part, of so many bytes; without these, it still has what it stored. @see SeenDepot.rate */
   | { readonly kind: 'kept'; readonly bytes?: number; readonly ms?: Millis };
 
 /** Account of a depot, as it was when something was last seen of it. */
@@ -137,8 +137,8 @@ export function reputeOf(depot: SeenDepot | undefined, now: Millis): DepotRepute
 }
 
 /**
- * Orders depots by what was seen of them: full ones and then bad ones last, otherwise those that were much faster before
- * others. Depots of which no rate is known count as fast as the middle one of the others, so that new ones
+ * Orders depots by what was seen of them: full and bad ones last, otherwise those that were much faster
+ * before others. Depots of which no rate is known count as fast as the middle one of the others, so that new ones
  * get their turn. Depots that are equal stay in the given order, that of their network's forecasts.
  *
  * @param now Unix milliseconds
@@ -148,11 +148,10 @@ export function byHistory<D extends { readonly origin: string }>(
   found: readonly D[],
   seen: readonly SeenDepot[],
   now: Millis,
-): { readonly usable: readonly D[]; readonly bad: readonly D[] } {
+): { readonly usable: readonly D[]; readonly last: readonly D[] } {
   const byOrigin = new Map(seen.map((one) => [one.origin, one]));
-  const those = (...reputes: DepotRepute[]) =>
-    found.filter(({ origin }) => reputes.includes(reputeOf(byOrigin.get(origin), now)));
-  const usable = those('good', 'new');
+  const isLast = ({ origin }: D) => ['full', 'bad'].includes(reputeOf(byOrigin.get(origin), now));
+  const usable = found.filter((one) => !isLast(one));
   const rates = usable.flatMap(({ origin }) => byOrigin.get(origin)?.rate ?? []);
   const middle = rates.sort((a, b) => a - b)[Math.floor(rates.length / 2)] ?? 1;
   // Rates of one class are within a factor of two: smaller differences are those of the day.
@@ -162,7 +161,7 @@ export function byHistory<D extends { readonly origin: string }>(
   };
   return {
     usable: usable.toSorted((a, b) => classOf(b) - classOf(a)),
-    bad: [...those('full'), ...those('bad')],
+    last: found.filter(isLast),
   };
 }
 

@@ -3,6 +3,7 @@
  * texts themselves are JSON files, one per language: translators need no other file.
  */
 
+import { fill } from '../base/error-table/fill.ts';
 import { LANGUAGE_FACTS, type Language } from './language.ts';
 
 /** Texts by their key; placeholders stand between braces. */
@@ -98,9 +99,4 @@ export class Catalogue<Key extends string, Names> {
     this.#relative ??= new Intl.RelativeTimeFormat(this.locale, { numeric: 'always' });
     return this.#relative.format(-minutes, 'minute');
   }
-}
-
-/** Replaces each name between braces with its value. */
-export function fill(text: string, values: Readonly<Record<string, Value>>): string {
-  return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }

@@ -2,10 +2,11 @@
  * The interface's words in one language, with numbers and dates as usual in the reader's country.
  */
 
+import { fill } from '@millrace/shared/base/error-table/fill';
 import type { TextFaultCode } from '@millrace/shared/base/error-table/text-faults';
 import type { NoteCode, NoteValues } from '@millrace/shared/base/notes';
 import type { TextFault } from '@millrace/shared/bridge/rpc/adding-api';
-import { Catalogue, fill, type Texts } from '@millrace/shared/text/catalogue';
+import { Catalogue, type Texts } from '@millrace/shared/text/catalogue';
 import { detailWords } from '@millrace/shared/text/detail-words';
 import { type ErrorWords, errorWords } from '@millrace/shared/text/error-words';
 import { bytes } from '@millrace/shared/text/figures';

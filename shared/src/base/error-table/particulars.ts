@@ -1,6 +1,7 @@
 /** Details of errors as data: a code of the table with values, which can be said in any language. */
 
 import { DETAILS, type DetailCode } from './details.ts';
+import { fill } from './fill.ts';
 
 /** A value of a detail: a name, a number, or another detail that gives the reason. */
 export type DetailValue = string | number | Particulars;
@@ -57,13 +58,11 @@ export function fillDetail(
   values: Readonly<Record<string, DetailValue>>,
   { size, nested }: { size: (bytes: number) => string; nested: (inner: Particulars) => string },
 ): string {
-  const given = new Map(Object.entries(values));
-  return text.replace(/\{(\w+)\}/g, (whole, name: string) => {
-    const value = given.get(name);
-    if (value === undefined) return whole;
-    if (typeof value === 'object') return nested(value);
-    return typeof value === 'number' && name.endsWith('Bytes') ? size(value) : String(value);
+  const written = Object.entries(values).map(([name, value]): [string, string | number] => {
+    if (typeof value === 'object') return [name, nested(value)];
+    return [name, typeof value === 'number' && name.endsWith('Bytes') ? size(value) : value];
   });
+  return fill(text, Object.fromEntries(written));
 }
 
 /**

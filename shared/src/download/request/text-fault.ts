@@ -1,5 +1,6 @@
 /** Says why a part of a typed text is not taken. */
 
+import { fill } from '../../base/error-table/fill.ts';
 import { TEXT_FAULTS, type TextFaultCode } from '../../base/error-table/text-faults.ts';
 import { MillraceError } from '../../base/errors.ts';
 
@@ -18,10 +19,7 @@ export class TextFault extends MillraceError {
     const short = Object.fromEntries(
       Object.entries(values).map(([name, value]) => [name, shortened(value)]),
     );
-    const sentence = TEXT_FAULTS[fault].replace(/\{(\w+)\}/g, (whole, name: string) =>
-      String(short[name] ?? whole),
-    );
-    super('bad-option', sentence);
+    super('bad-option', fill(TEXT_FAULTS[fault], short));
     this.fault = fault;
     this.values = short;
   }

@@ -8,6 +8,8 @@
 
 import { rangeBytes } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
+import { depotWithFewest } from './fewest-bytes.ts';
+import { PullPermits } from './pull-permits.ts';
 import type { PlannedExtent } from './spread.ts';
 import { UploadPace } from './upload-pace.ts';
 
@@ -39,11 +41,7 @@ export class Placement {
   readonly #tasks = new Map<Placed, Progress>();
   readonly #ofExtent = new Map<PlannedExtent, Set<Placed>>();
   readonly #lost = new Set<number>();
-  /** Depots that cannot pull. */
-  readonly #unable = new Set<number>();
-  /** Depots that each depot has been asked about, and those that it cannot pull from. */
-  readonly #asked: readonly Set<number>[];
-  readonly #closed: readonly Set<number>[];
+  readonly #permits = new PullPermits();
   readonly #depots: number;
   /** Paces of the depots. */
   readonly #paces: Readonly<Record<Way, readonly UploadPace[]>>;
@@ -53,10 +51,7 @@ export class Placement {
   /** @param depots number of depots */
   constructor(plan: readonly PlannedExtent[], depots: number) {
     const paces = () => Array.from({ length: depots }, () => new UploadPace());
-    const sets = () => Array.from({ length: depots }, () => new Set<number>());
     this.#depots = depots;
-    this.#asked = sets();
-    this.#closed = sets();
     this.#paces = { send: paces(), pull: paces() };
     for (const extent of plan) {
       for (const depot of extent.depots) this.#add({ extent, depot });
@@ -94,7 +89,8 @@ export class Placement {
    * @returns undefined: nothing is to be done now
    */
   next(depot: number, way: Way, now: Millis): Placed | undefined {
-    if (this.#lost.has(depot) || (way === 'pull' && this.#unable.has(depot))) return undefined;
+    if (this.#lost.has(depot) || (way === 'pull' && !this.#permits.mayPull(depot)))
+      return undefined;
     const own = this.#waitingAt(depot).find((task) => this.#isReady(task, way, now));
     const waiting = own ?? this.#takeWaiting(depot, way, now);
     if (waiting !== undefined) return this.#begin(waiting, way, now);
@@ -114,8 +110,7 @@ export class Placement {
 
   /** Lists the copies of an extent that its depot may pull from, as far as is known. */
   sourcesOf({ extent, depot }: Placed): readonly Placed[] {
-    if (this.#unable.has(depot)) return [];
-    return this.storesOf(extent).filter((one) => this.#mayPull(depot, one.depot));
+    return this.storesOf(extent).filter((one) => this.#permits.mayPull(depot, one.depot));
   }
 
   /** Returns true for a copy beside another one of its extent that is stored or under way. */
@@ -128,20 +123,17 @@ export class Placement {
    * wait for it. Each is listed once for all extents of that depot.
    */
   questions(task: Placed): readonly number[] {
-    const waiting = this.#othersOf(task).filter((one) => {
-      const isWaiting = this.#tasks.get(one)?.state === 'waiting';
-      return isWaiting && !this.#lost.has(one.depot) && !this.#unable.has(one.depot);
-    });
-    const depots = waiting
+    const waiting = this.#othersOf(task).filter(
+      (one) => this.#tasks.get(one)?.state === 'waiting' && !this.#lost.has(one.depot),
+    );
+    return waiting
       .map(({ depot }) => depot)
-      .filter((depot) => this.#asked[depot]?.has(task.depot) === false);
-    for (const depot of depots) this.#asked[depot]?.add(task.depot);
-    return depots;
+      .filter((depot) => this.#permits.mustAsk(depot, task.depot));
   }
 
   /** Notes that a depot cannot pull from another one. */
   onClosed(depot: number, from: number): void {
-    this.#closed[depot]?.add(from);
+    this.#permits.refuse(depot, from);
   }
 
   /**
@@ -150,7 +142,7 @@ export class Placement {
    * @param isDepot true if the depot is not to pull any more
    */
   onPullFailed(task: Placed, isDepot: boolean, now: Millis): void {
-    if (isDepot) this.#unable.add(task.depot);
+    if (isDepot) this.#permits.refuse(task.depot);
     const progress = this.#tasks.get(task);
     if (progress === undefined) return;
     this.#paces.pull[task.depot]?.end(now);
@@ -208,11 +200,15 @@ export class Placement {
         other.rival = undefined;
         continue;
       }
-      const chosen = this.#other(task);
+      const chosen = depotWithFewest(this.#tasks.keys(), task.extent, this.#usable());
       if (chosen === undefined) return false;
       this.#add({ extent: task.extent, depot: chosen });
     }
     return true;
+  }
+
+  #usable(): number[] {
+    return [...Array(this.#depots).keys()].filter((depot) => !this.#lost.has(depot));
   }
 
   #add(task: Placed, rival?: Placed): Placed {
@@ -248,10 +244,10 @@ export class Placement {
   #isReady(task: Placed, way: Way, now: Millis): boolean {
     const { extent, depot } = task;
     const progress = this.#tasks.get(task) as Progress;
-    const mustBeSent = progress.mustBeSent || this.#unable.has(depot);
+    const mustBeSent = progress.mustBeSent || !this.#permits.mayPull(depot);
     if (!mustBeSent && this.sourcesOf(task).length > 0) return way === 'pull';
     if (way === 'pull') return false;
-    const others = this.#othersOf(task).filter((one) => this.#mayPull(depot, one.depot));
+    const others = this.#othersOf(task).filter((one) => this.#permits.mayPull(depot, one.depot));
     const rate = this.#paces.send[depot]?.rate(now);
     return (
       mustBeSent ||
@@ -268,11 +264,6 @@ export class Placement {
 
   #othersOf(task: Placed): Placed[] {
     return [...(this.#ofExtent.get(task.extent) ?? [])].filter((one) => one !== task);
-  }
-
-  /** Returns true unless it is known that a depot cannot pull from another one. */
-  #mayPull(depot: number, from: number): boolean {
-    return this.#closed[depot]?.has(from) !== true;
   }
 
   /** Ends the other upload of an extent. */
@@ -361,24 +352,5 @@ export class Placement {
       }
     }
     return bytes;
-  }
-
-  /** Chooses the depot with the fewest bytes, of those that do not have an extent. */
-  #other({ extent }: Placed): number | undefined {
-    const bytes = new Map<number, number>();
-    for (let depot = 0; depot < this.#depots; depot++) {
-      if (!this.#lost.has(depot)) bytes.set(depot, 0);
-    }
-    for (const task of this.#tasks.keys()) {
-      const before = bytes.get(task.depot);
-      if (before === undefined) continue;
-      if (task.extent === extent) bytes.delete(task.depot);
-      else bytes.set(task.depot, before + rangeBytes(task.extent));
-    }
-    let best: number | undefined;
-    for (const [depot, its] of bytes) {
-      if (best === undefined || its < (bytes.get(best) as number)) best = depot;
-    }
-    return best;
   }
 }
