@@ -25,7 +25,8 @@ export class Link implements Wire {
   bytesPerMs: number;
   /** Bytes given to the link so far. */
   bytes = 0;
-  #freeAt: Millis = 0;
+  /** Time at which the last byte given to the link so far is through. */
+  freeAt: Millis = 0;
 
   constructor(mbitPerS: number) {
     this.bytesPerMs = mbitPerS * 125;
@@ -34,9 +35,9 @@ export class Link implements Wire {
   /** Sends bytes. @returns times at which the first and the last byte are through */
   send(bytes: number, now: Millis): { readonly first: Millis; readonly last: Millis } {
     this.bytes += bytes;
-    const first = Math.max(now, this.#freeAt);
+    const first = Math.max(now, this.freeAt);
     const last = first + bytes / this.bytesPerMs;
-    this.#freeAt = last;
+    this.freeAt = last;
     return { first, last };
   }
 }

@@ -7,6 +7,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
 import { parseJournal } from '@millrace/shared/download/journal/journal';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import { PartialFileStage } from '../../testing/partial-file-stage.ts';
 import type { PartialFile } from './partial-file.ts';
 import { SEGMENT_BYTES, SegmentPool } from './segment-pool.ts';
@@ -49,7 +50,7 @@ describe('a killed process', () => {
   test.each([1, 8, 32])(
     'with %d connections loses few of the bytes that it has received',
     async (connections) => {
-      const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+      const seed = testSeed('killed processes');
       const random = seededRandom(seed);
       const length = SEGMENT_BYTES * Math.max(4, connections);
       const pattern = Buffer.from(Array.from({ length: 4099 }, () => random() * 256));

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
 import { isMillraceError } from '@millrace/shared/base/errors';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import { BodyCipher } from './body-cipher.ts';
 import { hkdf, keysOf, newKey } from './file-keys.ts';
 import { openExnode, seal, sealHead, unseal } from './sealed-head.ts';
@@ -66,8 +67,7 @@ describe('published test vectors', () => {
 });
 
 test('a range that is decrypted alone is what it is in the whole file', () => {
-  const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-  process.stderr.write(`ranges of bodies: MILLRACE_TEST_SEED=${seed}\n`);
+  const seed = testSeed('ranges of bodies');
   const random = seededRandom(seed);
   const key = newKey();
   const plain = Buffer.from(Array.from({ length: 10_000 }, () => Math.floor(random() * 256)));

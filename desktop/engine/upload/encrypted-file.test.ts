@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import { openSource } from '../archive/open-source.ts';
 import { BodyCipher } from '../seal/body-cipher.ts';
 import { EncryptedFile } from './encrypted-file.ts';
@@ -23,8 +24,7 @@ const BYTES = 9 * MIB + 777;
 const signal = new AbortController().signal;
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-process.stderr.write(`encrypted files: MILLRACE_TEST_SEED=${seed}\n`);
+const seed = testSeed('encrypted files');
 const random = seededRandom(seed);
 const content = Buffer.alloc(
   BYTES,

@@ -3,6 +3,7 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import { seededRandom } from '../../../shared/src/base/clock.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { CliProcess, type EdgeProcess, runCli } from '../../fixtures/programs/processes.ts';
@@ -10,8 +11,7 @@ import { DepotStage } from '../../fixtures/stages/depot-stage.ts';
 import { HeldDepot } from '../../fixtures/stages/held-depot.ts';
 import { until } from '../../fixtures/until.ts';
 
-const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-process.stderr.write(`code tests: MILLRACE_TEST_SEED=${seed}\n`);
+const seed = testSeed('code tests');
 const random = seededRandom(seed);
 
 const MIB = 1024 * 1024;

@@ -7,6 +7,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import { seededRandom } from '../../../shared/src/base/clock.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
@@ -26,8 +27,7 @@ const stage = await DepotStage.set();
 const MIB = 1024 * 1024;
 const KILLS = Number(process.env.MILLRACE_DEPOT_KILLS ?? 12);
 
-const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-process.stderr.write(`depot crash tests: MILLRACE_TEST_SEED=${seed}\n`);
+const seed = testSeed('depot crash tests');
 const random = seededRandom(seed);
 
 test('a depot that is killed again and again during appends loses nothing that it has acknowledged', async () => {

@@ -3,6 +3,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import { seededRandom } from '../../../shared/src/base/clock.ts';
 import { fetchAll } from '../../fixtures/clients/http-client.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
@@ -12,8 +13,7 @@ import { StreamProcess } from '../../fixtures/programs/stream-process.ts';
 import { DepotStage } from '../../fixtures/stages/depot-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
-const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-process.stderr.write(`downloads of exNodes: MILLRACE_TEST_SEED=${seed}\n`);
+const seed = testSeed('downloads of exNodes');
 const random = seededRandom(seed);
 
 const MIB = 1024 * 1024;

@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import { seededRandom } from '../../../shared/src/base/clock.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { FileServer } from '../../fixtures/origins/file-server.ts';
@@ -11,8 +12,7 @@ import { CliProcess, type EdgeProcess, runCli } from '../../fixtures/programs/pr
 import { DepotStage } from '../../fixtures/stages/depot-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
-const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-process.stderr.write(`encrypted files: MILLRACE_TEST_SEED=${seed}\n`);
+const seed = testSeed('encrypted files');
 const random = seededRandom(seed);
 
 const MIB = 1024 * 1024;

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import { seededRandom } from '../../../shared/src/base/clock.ts';
 import { NAMES_FOR_NODE, named } from '../../fixtures/origins/public-names.ts';
 import { runCli } from '../../fixtures/programs/processes.ts';
@@ -20,8 +21,7 @@ import {
 } from '../../fixtures/stages/exnode-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
-const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-process.stderr.write(`exNode tests: MILLRACE_TEST_SEED=${seed}\n`);
+const seed = testSeed('exNode tests');
 const random = seededRandom(seed);
 
 const MIB = 1024 * 1024;

@@ -5,6 +5,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import { seededRandom } from '../../../shared/src/base/clock.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { Cluster, type Node } from '../../fixtures/programs/cluster.ts';
@@ -12,8 +13,7 @@ import { runCli } from '../../fixtures/programs/processes.ts';
 import { askDepot, DepotStage } from '../../fixtures/stages/depot-stage.ts';
 import { becomes } from '../../fixtures/until.ts';
 
-const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-process.stderr.write(`tests of links to files: MILLRACE_TEST_SEED=${seed}\n`);
+const seed = testSeed('tests of links to files');
 const random = seededRandom(seed);
 const run = promisify(execFile);
 

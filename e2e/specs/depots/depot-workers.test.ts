@@ -10,6 +10,7 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import { seededRandom } from '../../../shared/src/base/clock.ts';
 import { rawConnect } from '../../fixtures/clients/raw-client.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
@@ -28,8 +29,7 @@ import { becomes, until } from '../../fixtures/until.ts';
 const WORKERS = 3;
 const KIB = 1024;
 const KILLS = Number(process.env.MILLRACE_DEPOT_KILLS ?? 1);
-const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-process.stderr.write(`depot workers tests: MILLRACE_TEST_SEED=${seed}\n`);
+const seed = testSeed('depot workers tests');
 const random = seededRandom(seed);
 
 const stage = await DepotStage.set();

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { classOf, FAULT_NAMES, versionsOf } from '../../fixtures/faults/faults.ts';
 import { BODY_FAULTS } from '../../fixtures/faults/faults-bodies.ts';
@@ -28,8 +29,7 @@ import { EdgeProcess } from '../../fixtures/programs/processes.ts';
 import { until } from '../../fixtures/until.ts';
 
 const MIB = 1024 * 1024;
-const SEED = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-process.stderr.write(`extension engine test: MILLRACE_TEST_SEED=${SEED}\n`);
+const SEED = testSeed('extension engine test');
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-engine-'));
 const extension = await buildEngineExtension(folder);

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from '@jest/globals';
 import { CongestionWindow } from '@millrace/shared/cdn/delivery/window';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import { median } from '../../lab/report.ts';
 import { download, playingDelay } from '../../lab/virtual/replica-download.ts';
 import { respond } from '../../lab/virtual/response.ts';
@@ -10,8 +11,7 @@ import { type TimedChunk, timeWithoutTail } from '../../lab/virtual/tail-reducti
 import { NETWORKS } from '../../lab/virtual/virtual-networks.ts';
 
 const MiB = 1024 * 1024;
-const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 1_000_000));
-process.stderr.write(`virtual experiments: MILLRACE_TEST_SEED=${seed}\n`);
+const seed = testSeed('virtual experiments', 2);
 
 /** Builds a trace of chunks fetched two at a time and handed over at once; `durations` in ms. */
 function trace(durations: readonly number[]): TimedChunk[] {

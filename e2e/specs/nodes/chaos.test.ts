@@ -8,6 +8,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import { ChaosClient, type ChaosFile } from '../../fixtures/clients/chaos-client.ts';
 import { ChaosNetwork } from '../../fixtures/clients/chaos-network.ts';
 import { planChaos } from '../../fixtures/clients/chaos-plan.ts';
@@ -62,14 +63,12 @@ const OPTIONS = [
 const { afterAll, beforeAll, describe, test } = testsWhere(
   nginxOrComplain('chaos in networks of edges'),
 );
-const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const seed = testSeed('chaos test');
 /** Seconds of chaos: enough for every kind of disturbance to come up twice; more for a night. */
 const seconds = Number(process.env.MILLRACE_CHAOS_SECONDS ?? 120);
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let nginx: Nginx;
 let cluster: Cluster | undefined;
-
-process.stderr.write(`chaos test: MILLRACE_TEST_SEED=${seed}\n`);
 
 beforeAll(async () => {
   folder = await temporaryFolder();

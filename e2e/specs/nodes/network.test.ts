@@ -6,6 +6,7 @@ import {
   MultipartReader,
   multipartBoundary,
 } from '@millrace/shared/http/messages/multipart-reader';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import { crowd } from '../../fixtures/clients/crowd.ts';
 import { fetchAll, openResponse } from '../../fixtures/clients/http-client.ts';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
@@ -26,15 +27,13 @@ const OPTIONS = [
 ];
 
 const { afterAll, beforeAll, test } = testsWhere(nginxOrComplain('networks of edges'));
-const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const seed = testSeed('network tests');
 const random = seededRandom(seed);
 let files: NginxFiles;
 /** The network of the tests that leave it as they found it. */
 let shared: Cluster;
 /** The network of a single test. */
 let cluster: Cluster | undefined;
-
-process.stderr.write(`network tests: MILLRACE_TEST_SEED=${seed}\n`);
 
 beforeAll(async () => {
   files = await NginxFiles.start();

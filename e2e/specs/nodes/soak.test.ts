@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import { startSoak } from '../../bench/soak.ts';
 import { causeOf, type Failure, judgeFile } from '../../soak/account/causes.ts';
 import { type FaultKind, planFaults } from '../../soak/account/fault-plan.ts';
 import { longestLives } from '../../soak/account/slopes.ts';
 
-const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-process.stderr.write(`soak test: MILLRACE_TEST_SEED=${seed}\n`);
+const seed = testSeed('soak test');
 
 const TARGETS = { edges: 4, files: 8, disks: 3, commands: 3, daemons: 1, browsers: 1 };
 

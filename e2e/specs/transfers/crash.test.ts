@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { PacedOrigin } from '../../fixtures/origins/paced-origin.ts';
 import { CliProcess, type CliResult } from '../../fixtures/programs/processes.ts';
@@ -29,8 +30,7 @@ const LATE_TICKS = 400;
 const FILE_EXISTS = 6;
 const DEADLINE_MS = 120_000 + KILLS * 60_000;
 
-const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-process.stderr.write(`crash test: MILLRACE_TEST_SEED=${seed}\n`);
+const seed = testSeed('crash test');
 const random = seededRandom(seed);
 const content = contentOf('crash', FILE_BYTES);
 const digest = sha256(content);

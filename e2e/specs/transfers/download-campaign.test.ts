@@ -9,6 +9,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import { CERTIFICATE } from '@millrace/shared/testing/certificate';
 import {
   type DownloadPlan,
@@ -28,10 +29,9 @@ const FAILURES = [3, 4, 5, 7];
 const AT_A_TIME = 6;
 const INCOMPLETE = 'did not complete';
 
-const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const seed = testSeed('download campaign');
 const only = process.env.MILLRACE_CAMPAIGN_PLAN;
 const count = Number(process.env.MILLRACE_CAMPAIGN_PLANS ?? 100);
-process.stderr.write(`download campaign: MILLRACE_TEST_SEED=${seed}\n`);
 
 const startOrigins = (tls: boolean) =>
   Promise.all(Array.from({ length: 4 }, () => FaultOrigin.start({ tls })));

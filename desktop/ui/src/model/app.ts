@@ -3,9 +3,10 @@
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { type LiveUpdate, ON_UPDATE } from '@millrace/shared/bridge/rpc/live-api';
 import { applyRowPatch } from '@millrace/shared/bridge/rpc/row-patch';
-import type { AppSettings } from '@millrace/shared/bridge/rpc/settings-api';
+import type { AppSettings, SettingsChange } from '@millrace/shared/bridge/rpc/settings-api';
+import { Changes } from '../api/changes.ts';
 import { CallError, Connection, type LinkState } from '../api/connection.ts';
-import { chooseLanguage, localeFor, Text } from '../text/text.ts';
+import { Text } from '../text/text.ts';
 import { type AppState, FIRST_STATE } from './app-state.ts';
 import { appendSpeed, patchDetail } from './detail.ts';
 import { isShown, queryOf, showsOthers, type View } from './filter.ts';
@@ -14,6 +15,7 @@ import {
   PAGE_ROWS,
   PageReads,
   pagesToRead,
+  stale,
   withPage,
   withRevision,
 } from './list-window.ts';
@@ -38,7 +40,8 @@ export class App {
   readonly store = new Store<AppState>(FIRST_STATE);
   readonly rows = new Rows<DownloadView>();
   readonly connection: Connection;
-  #text = textFor('system');
+  readonly changes = new Changes();
+  #text = Text.for('system', navigator.languages);
   #visible = { first: 0, last: PAGE_ROWS - 1 };
   #query = 0;
   #reads = new PageReads();
@@ -126,9 +129,34 @@ export class App {
   }
 
   applySettings(settings: AppSettings): void {
-    const text = textFor(settings.language);
+    const text = Text.for(settings.language, navigator.languages);
     if (text.language !== this.#text.language) this.#text = text;
     this.store.set({ settings });
+  }
+
+  /** Shows parts of the settings that the daemon has told by themselves. */
+  applyPart(part: Partial<AppSettings>): void {
+    const { settings } = this.state;
+    if (settings !== undefined) this.applySettings({ ...settings, ...part });
+  }
+
+  /**
+   * Changes settings, after the changes before; a failure is shown.
+   *
+   * @param change what changes, or a function that tells it from the settings of that moment
+   * @returns whether the change is stored
+   */
+  async changeSettings(
+    change: SettingsChange | ((now: AppSettings | undefined) => SettingsChange),
+  ): Promise<boolean> {
+    const stored = await this.attempt(
+      this.changes.inTurn(async () => {
+        const asked = typeof change === 'function' ? change(this.state.settings) : change;
+        this.applySettings(await this.call('millrace.setSettings', asked));
+        return true;
+      }),
+    );
+    return stored === true;
   }
 
   toast(
@@ -324,14 +352,4 @@ export class App {
     this.store.set({ list: { ...list, pages: new Map(near) } });
     this.rows.keep((gid) => wanted.has(gid) || selection.gids.has(gid) || gid === inspected);
   }
-}
-
-function textFor(wanted: string): Text {
-  const language = chooseLanguage(wanted, navigator.languages);
-  return new Text(language, localeFor(language, navigator.languages));
-}
-
-/** Gives pages a revision that no list has: all are read again when they are needed. */
-function stale(pages: AppState['list']['pages']): AppState['list']['pages'] {
-  return new Map([...pages].map(([number, page]) => [number, { ...page, revision: -1 }]));
 }

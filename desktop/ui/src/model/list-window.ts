@@ -98,3 +98,8 @@ export class PageReads {
     return () => this.#running.delete(key);
   }
 }
+
+/** Gives pages a revision that no list has: all are read again when they are needed. */
+export function stale(pages: ListWindow['pages']): ListWindow['pages'] {
+  return new Map([...pages].map(([number, page]) => [number, { ...page, revision: -1 }]));
+}

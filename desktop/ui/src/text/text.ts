@@ -10,7 +10,7 @@ import { Catalogue, type Texts } from '@millrace/shared/text/catalogue';
 import { detailWords } from '@millrace/shared/text/detail-words';
 import { type ErrorWords, errorWords } from '@millrace/shared/text/error-words';
 import { bytes } from '@millrace/shared/text/figures';
-import type { Language } from '@millrace/shared/text/language';
+import { chooseLanguage, type Language, localeFor } from '@millrace/shared/text/language';
 import { readableBytes, type SizeWriter } from '@millrace/shared/text/readable-bytes';
 import de from './de.json' with { type: 'json' };
 import en from './en.json' with { type: 'json' };
@@ -40,6 +40,17 @@ interface NoteWords {
 export class Text extends Catalogue<Key, Placeholders> {
   constructor(language: Language, locale: string = language) {
     super(language, CATALOGUES[language], locale);
+  }
+
+  /**
+   * Returns the words for a reader.
+   *
+   * @param wanted a language's tag, or `system`: the first one of the reader's that there is
+   * @param languages what the reader reads, as the browser tells it
+   */
+  static for(wanted: string, languages: readonly string[]): Text {
+    const language = chooseLanguage(wanted, languages);
+    return new Text(language, localeFor(language, languages));
   }
 
   /** Returns the words for an error; the daemon's own where another version's code is not known. */

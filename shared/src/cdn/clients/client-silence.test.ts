@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
+import { testSeed } from '../../../node/testing/test-seed.ts';
 import { WatchedLine } from '../../../testing/crowded-line.ts';
 import { LONGEST_SILENCE_MS } from './client-silence.ts';
 
-const SEED = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 1e6));
+const SEED = testSeed('silence of clients', 2);
 
 /** The line of ANYCAST figure 8, and one with room for all. */
 const CROWDED = { seed: SEED, mbit: 50, rttMs: 20, queue: 600, spreadMs: 5000 };

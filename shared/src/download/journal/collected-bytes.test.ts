@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { testSeed } from '../../../node/testing/test-seed.ts';
 import { seededRandom } from '../../base/clock.ts';
 import { COLLECT_AT_LEAST_MS, CollectedBytes, MAX_COLLECTED_BYTES } from './collected-bytes.ts';
 
@@ -43,7 +44,7 @@ describe('CollectedBytes', () => {
   });
 
   test('never keeps more than the bound and the last milliseconds, with any number of connections', () => {
-    const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+    const seed = testSeed('collected bytes');
     const random = seededRandom(seed);
     for (const connections of [1, 2, 8, 64]) {
       const collected = new CollectedBytes<number>();

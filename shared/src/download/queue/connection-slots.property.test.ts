@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { testSeed } from '../../../node/testing/test-seed.ts';
 import { seededRandom } from '../../base/clock.ts';
 import { ConnectionSlots, fairShares, TURN_MS } from './connection-slots.ts';
 
 const KEYS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 const HOSTS = ['x', 'y', 'z'];
-const SEED = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = testSeed('connection slots');
 
 const limits = fc.record({
   perHost: fc.integer({ min: 1, max: 6 }),

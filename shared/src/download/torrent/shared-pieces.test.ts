@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
+import { testSeed } from '../../../node/testing/test-seed.ts';
 import { seededRandom } from '../../base/clock.ts';
 import type { SharedPiece } from '../metalink/description.ts';
 import {
@@ -55,8 +56,7 @@ describe('the shared pieces of files', () => {
   });
 
   test('cover all bytes of their pieces, whatever the lengths are', () => {
-    const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 1e9));
-    console.info(`seed ${seed}`);
+    const seed = testSeed('shared pieces');
     const random = seededRandom(seed);
     for (let round = 0; round < 300; round++) {
       const count = 1 + Math.floor(random() * 7);

@@ -1,5 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
-import { columnsOf, fitting, keep, MAX_PX, MIN_PX, resized, toggled, USUAL } from './columns.ts';
+import {
+  columnsOf,
+  fitting,
+  keep,
+  MAX_PX,
+  MIN_PX,
+  resized,
+  toggled,
+  USUAL,
+  widened,
+} from './columns.ts';
 
 const kept = (columns: Parameters<typeof keep>[0]) =>
   columnsOf(keep(columns).preferences as Record<string, unknown>);
@@ -28,6 +38,13 @@ test('a hidden column is shown at its place, and hidden again', () => {
   const more = toggled(USUAL, 'added');
   expect(more.map(({ name }) => name)).toEqual(['size', 'progress', 'speed', 'eta', 'added']);
   expect(toggled(more, 'added')).toEqual(USUAL);
+});
+
+test('a column is made wider and narrower, within bounds', () => {
+  const wide = widened(USUAL, 'size', 24);
+  expect(widened(wide, 'size', -24)).toEqual(USUAL);
+  expect(widened(wide, 'size', 9999)).toEqual(resized(USUAL, 'size', MAX_PX));
+  expect(widened(wide, 'size', -9999)).toEqual(resized(USUAL, 'size', MIN_PX));
 });
 
 test('columns give way to the name in a narrow list, the least important ones first', () => {

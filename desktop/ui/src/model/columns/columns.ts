@@ -81,6 +81,15 @@ export function toggled(columns: readonly Column[], name: ColumnName): readonly 
   });
 }
 
+/** Makes a column wider, within bounds. @param byPx pixels; below 0: narrower */
+export function widened(
+  columns: readonly Column[],
+  name: ColumnName,
+  byPx: number,
+): readonly Column[] {
+  return columns.map((one) => (one.name === name ? { name, px: within(one.px + byPx) } : one));
+}
+
 /** Changes the width of a column, within bounds. @param px pixels */
 export function resized(
   columns: readonly Column[],

@@ -221,11 +221,8 @@ export function LimitDialog() {
   const list = useId();
   const limit = readLimit(typed);
   const submit = async () => {
-    const asked = { limits: { limit: limit ?? null } };
-    const settings = await app.attempt(app.call('millrace.setSettings', asked));
-    if (settings === undefined) return;
-    app.applySettings(settings);
-    actions.open(undefined);
+    const stored = await app.changeSettings({ limits: { limit: limit ?? null } });
+    if (stored) actions.open(undefined);
   };
   return (
     <Dialog title={text.t('limit.title')} size="small">

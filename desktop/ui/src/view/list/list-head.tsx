@@ -2,7 +2,13 @@
 
 import { Icon } from '@millrace/shared/ui/icons';
 import { type KeyboardEvent, type PointerEvent, type RefObject, useState } from 'react';
-import { type Column, type ColumnName, resized, STEP_PX } from '../../model/columns/columns.ts';
+import {
+  type Column,
+  type ColumnName,
+  resized,
+  STEP_PX,
+  widened,
+} from '../../model/columns/columns.ts';
 import { sortBy } from '../../model/filter.ts';
 import { useApp, useAppState, useText } from '../common/context.tsx';
 import { figuresPx, gridColumns, useColumns } from './use-columns.ts';
@@ -20,7 +26,7 @@ export function ListHead({ columns, frame, actionsPx }: HeadProps) {
   const text = useText();
   const app = useApp();
   const view = useAppState((state) => state.view);
-  const { all, save } = useColumns();
+  const { change } = useColumns();
   const [stop, setStop] = useState(1);
   const sorts: readonly HeadName[] = ['status', 'name', ...columns.map(({ name }) => name)];
   const direction = text.direction === 'rtl' ? -1 : 1;
@@ -32,7 +38,7 @@ export function ListHead({ columns, frame, actionsPx }: HeadProps) {
     const column = columns[stop - 2];
     if (event.shiftKey) {
       if (column === undefined) return;
-      return save(resized(all, column.name, column.px - way * STEP_PX));
+      return change((now) => widened(now, column.name, -way * STEP_PX));
     }
     const to = Math.min(sorts.length - 1, Math.max(0, stop + way));
     setStop(to);
@@ -58,7 +64,7 @@ export function ListHead({ columns, frame, actionsPx }: HeadProps) {
         handle.removeEventListener(kind, listener as EventListener);
       }
       if (ended.type === 'pointercancel') draw(columns);
-      else save(resized(all, name, widthAt(ended.clientX)));
+      else change((now) => resized(now, name, widthAt(ended.clientX)));
     };
     const listeners = [
       ['pointermove', move],

@@ -77,10 +77,11 @@ function useSeenSteps(hasDownloads: boolean): void {
   const isOver = useAppState(({ settings }) => isFirstRun(settings)) && hasDownloads;
   useEffect(() => {
     if (!isOver) return;
-    app.call('millrace.setSettings', SEEN_CHANGE).then(
-      (settings) => app.applySettings(settings),
-      () => undefined,
-    );
+    // Nobody has asked for it: a failure says nothing to the user.
+    void app.changes
+      .inTurn(() => app.call('millrace.setSettings', SEEN_CHANGE))
+      .then((settings) => app.applySettings(settings))
+      .catch(() => undefined);
   }, [app, isOver]);
 }
 

@@ -183,7 +183,7 @@ function SortMenu() {
 /** Lets users choose the columns; the menu stays open for further choices. */
 function ColumnChoices() {
   const text = useText();
-  const { all, save } = useColumns();
+  const { all, change } = useColumns();
   const stay = (event: Event) => event.preventDefault();
   return (
     <Menu.Group className="menu-group" aria-label={text.t('bar.columns')}>
@@ -197,14 +197,14 @@ function ColumnChoices() {
             checked={isShown}
             title={text.t(`list.${name}.help`)}
             onSelect={stay}
-            onCheckedChange={() => save(toggled(all, name))}
+            onCheckedChange={() => change((now) => toggled(now, name))}
           >
             {isShown ? <Icon name="check" /> : <span />}
             <span>{text.t(`list.${name}`)}</span>
           </Menu.CheckboxItem>
         );
       })}
-      <Menu.Item className="menu-item" onSelect={() => save(undefined)}>
+      <Menu.Item className="menu-item" onSelect={() => change(undefined)}>
         <Icon name="clear" />
         <span>{text.t('bar.usualColumns')}</span>
       </Menu.Item>

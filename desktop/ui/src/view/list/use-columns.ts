@@ -4,22 +4,17 @@ import { useMemo } from 'react';
 import { type Column, columnsOf, GAP_PX, keep } from '../../model/columns/columns.ts';
 import { useApp, useAppState } from '../common/context.tsx';
 
-/** Returns all chosen columns, and a function that keeps others; undefined: the usual ones. */
+/** Returns all chosen columns, and a function that changes them; undefined: to the usual ones. */
 export function useColumns(): {
   all: readonly Column[];
-  save: (columns: readonly Column[] | undefined) => void;
+  change: (next: ((now: readonly Column[]) => readonly Column[]) | undefined) => void;
 } {
   const app = useApp();
   const preferences = useAppState(({ settings }) => settings?.preferences);
   const all = useMemo(() => columnsOf(preferences), [preferences]);
-  const save = (columns: readonly Column[] | undefined) => {
-    void app.attempt(
-      app
-        .call('millrace.setSettings', keep(columns))
-        .then((settings) => app.applySettings(settings)),
-    );
-  };
-  return { all, save };
+  const change = (next: ((now: readonly Column[]) => readonly Column[]) | undefined) =>
+    void app.changeSettings((now) => keep(next?.(columnsOf(now?.preferences))));
+  return { all, change };
 }
 
 /**

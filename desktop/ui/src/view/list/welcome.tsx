@@ -12,10 +12,7 @@ export function Welcome() {
   const app = useApp();
   const actions = useActions();
   const id = useId();
-  const save = async (change: SettingsChange) => {
-    const now = await app.attempt(app.call('millrace.setSettings', change));
-    if (now !== undefined) app.applySettings(now);
-  };
+  const save = (change: SettingsChange) => app.changeSettings(change);
   return (
     <section className="welcome" aria-labelledby={id}>
       <h2 id={id}>{text.t('welcome.title')}</h2>
@@ -61,7 +58,7 @@ function Step({ title, note, children }: StepProps) {
   );
 }
 
-function FolderStep({ save }: { save: (change: SettingsChange) => Promise<void> }) {
+function FolderStep({ save }: { save: (change: SettingsChange) => Promise<boolean> }) {
   const text = useText();
   const kept = useAppState(({ settings }) => settings?.dir ?? '');
   const [dir, setDir] = useState(kept);

@@ -41,17 +41,27 @@ interface PartProps {
   readonly onChange: (after: AfterSettings) => void;
 }
 
-/** Returns a function that stores a change; it returns true once it is stored. */
+interface AfterChange {
+  readonly rules?: AfterSettings['rules'];
+  readonly commands?: AfterSettings['commands'];
+  readonly webhook?: { readonly url: string; readonly secret?: string } | null;
+}
+
+/**
+ * Returns a function that stores a change; it returns true once it is stored. A change is told from
+ * what the daemon keeps then: other pages and earlier clicks may have changed it.
+ */
 function useSave(onChange: PartProps['onChange']) {
   const app = useApp();
-  return async (change: {
-    readonly rules?: AfterSettings['rules'];
-    readonly commands?: AfterSettings['commands'];
-    readonly webhook?: { readonly url: string; readonly secret?: string } | null;
-  }) => {
-    const now = await app.attempt(app.call('millrace.setAfter', change));
-    if (now !== undefined) onChange(now);
-    return now !== undefined;
+  return async (change: (now: AfterSettings) => AfterChange) => {
+    const stored = await app.attempt(
+      app.changes.inTurn(async () => {
+        const asked = change(await app.call('millrace.getAfter', {}));
+        onChange(await app.call('millrace.setAfter', asked));
+        return true;
+      }),
+    );
+    return stored === true;
   };
 }
 
@@ -63,12 +73,12 @@ function Rules({ after, categories, onChange }: PartProps & { categories: readon
   const isOf = (rule: AfterSettings['rules'][number]) => (rule.category ?? '') === category;
   const { category: _, ...kept } = after.rules.find(isOf) ?? {};
   const draft: AfterChoice = drafts[category] ?? kept;
-  const save = async () => {
-    const others = after.rules.filter((rule) => !isOf(rule));
-    const rule = category === '' ? draft : { category, ...draft };
-    const rules = Object.keys(draft).length === 0 ? others : [...others, rule];
-    return store({ rules });
-  };
+  const rule = category === '' ? draft : { category, ...draft };
+  const save = () =>
+    store(({ rules }) => {
+      const others = rules.filter((one) => !isOf(one));
+      return { rules: Object.keys(draft).length === 0 ? others : [...others, rule] };
+    });
   return (
     <section className="learned">
       <h4>{text.t('after.rules')}</h4>
@@ -100,11 +110,12 @@ function Commands({ after, onChange }: PartProps) {
   const [words, setWords] = useState('');
   const args = words.split('\n').filter((word) => word !== '');
   const remove = ({ name: gone }: AfterCommand) =>
-    void store({ commands: after.commands.filter((one) => one.name !== gone) });
+    void store(({ commands }) => ({ commands: commands.filter((one) => one.name !== gone) }));
   const add = async () => {
-    const others = after.commands.filter((one) => one.name !== name.trim());
     const command = { name: name.trim(), args, seconds: DEFAULT_SECONDS };
-    const stored = await store({ commands: [...others, command] });
+    const stored = await store(({ commands }) => ({
+      commands: [...commands.filter((one) => one.name !== command.name), command],
+    }));
     if (stored) {
       setName('');
       setWords('');
@@ -159,9 +170,9 @@ function Webhook({ after, onChange }: PartProps) {
   const [secret, setSecret] = useState('');
   const isSame = url.trim() === (after.webhook?.url ?? '') && secret === '';
   const save = () => {
-    if (url.trim() === '') return store({ webhook: null });
+    if (url.trim() === '') return store(() => ({ webhook: null }));
     const given = secret.trim() === '' ? {} : { secret: secret.trim() };
-    return store({ webhook: { url: url.trim(), ...given } });
+    return store(() => ({ webhook: { url: url.trim(), ...given } }));
   };
   return (
     <section className="learned">

@@ -43,11 +43,7 @@ export function SettingsDialog({ page }: { page: SettingsPage }) {
   const text = useText();
   const app = useApp();
   const settings = useAppState((state) => state.settings);
-  const save = async (change: SettingsChange) => {
-    const now = await app.attempt(app.call('millrace.setSettings', change));
-    if (now !== undefined) app.applySettings(now);
-    return now !== undefined;
-  };
+  const save = (change: SettingsChange) => app.changeSettings(change);
   return (
     <Dialog title={text.t('settings.title')} size="large">
       <Tabs.Root

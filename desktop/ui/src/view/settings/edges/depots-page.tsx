@@ -14,7 +14,7 @@ export function DepotsPage({ settings }: PageProps) {
   const [url, setUrl] = useState('');
   const [token, setToken] = useState('');
   const isComplete = url.trim() !== '' && token.trim() !== '';
-  const keep = (depots: readonly DepotEntry[]) => app.applySettings({ ...settings, depots });
+  const keep = (depots: readonly DepotEntry[]) => app.applyPart({ depots });
   const add = async (event: FormEvent) => {
     event.preventDefault();
     if (!isComplete) return;

@@ -16,7 +16,7 @@ export function EdgesPage({ settings, save }: PageProps) {
     if (url.trim() === '') return;
     const added = await app.attempt(app.call('millrace.addEdge', { url: url.trim() }));
     if (added === undefined) return;
-    app.applySettings({ ...settings, edges: added.edges });
+    app.applyPart({ edges: added.edges });
     setUrl('');
   };
   return (
@@ -40,11 +40,7 @@ export function EdgesPage({ settings, save }: PageProps) {
       ) : (
         <ul className="edges">
           {settings.edges.map((edge) => (
-            <Edge
-              key={edge.url}
-              edge={edge}
-              onEdges={(edges) => app.applySettings({ ...settings, edges })}
-            />
+            <Edge key={edge.url} edge={edge} onEdges={(edges) => app.applyPart({ edges })} />
           ))}
         </ul>
       )}
@@ -61,10 +57,7 @@ export function EdgesPage({ settings, save }: PageProps) {
         onChange={(house) => void save({ house })}
       />
       {settings.house && (
-        <HouseEdges
-          known={settings.edges}
-          onAdd={(edges) => app.applySettings({ ...settings, edges })}
-        />
+        <HouseEdges known={settings.edges} onAdd={(edges) => app.applyPart({ edges })} />
       )}
     </>
   );

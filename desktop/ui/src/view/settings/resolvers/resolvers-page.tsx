@@ -24,22 +24,23 @@ export function ResolversPage() {
   if (found === undefined) return <p className="note">{text.t('settings.loading')}</p>;
   if (found === 'refused') return <p className="note">{text.t('resolvers.elsewhere')}</p>;
   const all = found.resolvers;
-  const store = async (resolvers: readonly Resolver[]) => {
-    const now = await app.attempt(
-      app.call('millrace.setResolvers', { resolvers: resolvers.map(toGiven) }),
+  // A change is told from what the daemon keeps then: earlier clicks may have changed it.
+  const store = async (change: (now: readonly Resolver[]) => readonly Resolver[]) => {
+    const stored = await app.attempt(
+      app.changes.inTurn(async () => {
+        const now = await app.call('millrace.getResolvers', {});
+        const resolvers = change(now.resolvers).map(toGiven);
+        setFound(await app.call('millrace.setResolvers', { resolvers }));
+        return true;
+      }),
     );
-    if (now !== undefined) setFound(now);
-    return now !== undefined;
-  };
-  const move = (from: number, to: number) => {
-    const next = [...all];
-    next.splice(to, 0, ...next.splice(from, 1));
-    void store(next);
+    return stored === true;
   };
   const keep = async (old: Resolver | undefined, next: Resolver) => {
-    const place = all.indexOf(old as Resolver);
-    const stored = await store(
-      place < 0 ? [...all, next] : all.map((one, i) => (i === place ? next : one)),
+    const stored = await store((now) =>
+      now.some(({ name }) => name === old?.name)
+        ? now.map((one) => (one.name === old?.name ? next : one))
+        : [...now, next],
     );
     if (stored) setEdited(undefined);
     return stored;
@@ -57,7 +58,9 @@ export function ResolversPage() {
                 label={one.name}
                 note={one.patterns.join(', ') || text.t('resolvers.named')}
                 checked={one.off !== true}
-                onChange={(on) => void store(all.map((o) => (o === one ? turned(o, on) : o)))}
+                onChange={(on) =>
+                  void store((now) => now.map((o) => (o.name === one.name ? turned(o, on) : o)))
+                }
               />
               <span className="mono cut" title={one.args.join(' ')}>
                 {one.args.join(' ')}
@@ -68,14 +71,14 @@ export function ResolversPage() {
                   label={text.t('resolvers.up')}
                   of={one.name}
                   disabled={index === 0}
-                  onClick={() => move(index, index - 1)}
+                  onClick={() => void store((now) => moved(now, one.name, -1))}
                 />
                 <IconButton
                   name="down"
                   label={text.t('resolvers.down')}
                   of={one.name}
                   disabled={index === all.length - 1}
-                  onClick={() => move(index, index + 1)}
+                  onClick={() => void store((now) => moved(now, one.name, 1))}
                 />
                 <IconButton
                   name="settings"
@@ -87,7 +90,7 @@ export function ResolversPage() {
                   name="close"
                   label={text.t('resolvers.remove')}
                   of={one.name}
-                  onClick={() => void store(all.filter((other) => other !== one))}
+                  onClick={() => void store((now) => now.filter(({ name }) => name !== one.name))}
                 />
               </span>
             </li>
@@ -122,6 +125,15 @@ export function ResolversPage() {
       <ResolverTester names={all.filter(({ off }) => off !== true).map(({ name }) => name)} />
     </>
   );
+}
+
+/** Moves a resolver by a number of places, at most to an end of the list. */
+function moved(all: readonly Resolver[], name: string, by: number): readonly Resolver[] {
+  const from = all.findIndex((one) => one.name === name);
+  if (from < 0) return all;
+  const next = [...all];
+  next.splice(Math.max(0, from + by), 0, ...next.splice(from, 1));
+  return next;
 }
 
 function turned({ off: _, ...resolver }: Resolver, on: boolean): Resolver {
