@@ -66,7 +66,7 @@ function bundleCommands(programs) {
 function bundleEdge(programs) {
   return bundled(
     programs,
-    { edge: 'edge/src/main.ts' },
+    { edge: 'edge/src/main.ts', 'sum-worker': 'edge/src/depot/sums/sum-worker.ts' },
     { 'edge/browser': './edge-page/', 'shared/style/base.css': './edge-page/shared/base.css' },
   );
 }
