@@ -9,6 +9,7 @@ import { buffer } from './experiments/buffer.ts';
 import { check } from './experiments/check.ts';
 import { chunks } from './experiments/chunks.ts';
 import { crowd } from './experiments/crowd.ts';
+import { depots } from './experiments/depots.ts';
 import { nodes } from './experiments/nodes.ts';
 import { paths } from './experiments/paths.ts';
 import { replicas } from './experiments/replicas.ts';
@@ -36,6 +37,7 @@ const EXPERIMENTS: readonly Experiment[] = [
   arrivals,
   chunks,
   windows,
+  depots,
 ];
 
 const RESULTS = fileURLToPath(new URL('results', import.meta.url));

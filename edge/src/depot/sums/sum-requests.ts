@@ -1,4 +1,4 @@
-/** What the thread of sums (`sum-thread.ts`) is asked, and how it answers. */
+/** Requests to the thread of sums (`sum-thread.ts`), and its answers. */
 
 import { createHash, type Hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';

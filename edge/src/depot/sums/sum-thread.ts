@@ -23,7 +23,7 @@ let last = 0;
 
 /** Tells the thread something that nobody waits for. */
 function tell(request: SumRequest): void {
-  // Whoever asks next learns that the thread has ended.
+  // If the thread has ended, the next request that is waited for says so.
   thread.ask(request).catch(() => {});
 }
 
