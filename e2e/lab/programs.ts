@@ -13,7 +13,8 @@ import type { Host, Run, RunOptions } from './host.ts';
 
 const WAIT = fileURLToPath(new URL('wait.mjs', import.meta.url));
 const LOOK_EVERY_MS = 5;
-const EDGE_PORT = 3125;
+/** Port of the edges that `startEdge` starts. */
+export const EDGE_PORT = 3125;
 
 /** An edge in a host. */
 export interface LabEdge {

@@ -6,11 +6,12 @@
 import { createHash } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type CertificatePair, makeCertificate } from '../../fixtures/origins/certificate.ts';
 import { contentOf } from '../../fixtures/origins/content.ts';
 import { type Experiment, type ExperimentOptions, repeated } from '../experiment.ts';
 import type { Host, Run } from '../host.ts';
 import { Lab } from '../lab.ts';
-import { runCurl, runMillrace, startEdge, startNginx } from '../programs.ts';
+import { EDGE_PORT, runCurl, runMillrace, startEdge, startNginx } from '../programs.ts';
 import { digestOf } from '../received.ts';
 import { type Findings, median, rounded } from '../report.ts';
 
@@ -108,7 +109,9 @@ async function measure(lab: Lab, { name, depots: count, megabits }: Part, slow: 
   const content = contentOf('depots', bytes);
   const digest = createHash('sha256').update(content).digest('hex');
   await writeFile(path('file.bin'), content);
-  const urls = await Promise.all(hosts.map((host) => startDepot(lab, host)));
+  const addresses = hosts.map(({ address }) => address);
+  const pair = makeCertificate(lab.folder, 'depots', addresses);
+  const urls = await Promise.all(hosts.map((host) => startDepot(lab, host, pair)));
   await writeFile(path('token'), TOKEN);
   const samples: Sample[] = [];
   const note = async (what: string, ran: Run, got?: string) => {
@@ -120,20 +123,21 @@ async function measure(lab: Lab, { name, depots: count, megabits }: Part, slow: 
     });
     if (got !== undefined) await rm(path(got), { force: true });
   };
-  const env = { MILLRACE_STATE: path('state') };
+  const env = { MILLRACE_STATE: path('state'), NODE_EXTRA_CA_CERTS: pair.cert };
   if (count === 1) {
     const root = path('www');
     await mkdir(root);
-    const nginx = await startNginx(hosts[0] as Host, {
+    await startNginx(hosts[0] as Host, {
       ...{ dir: path('nginx'), root },
-      server: 'dav_methods PUT DELETE; client_max_body_size 0; client_body_temp_path temp;',
+      server: `listen 443 ssl; ssl_certificate ${pair.cert}; ssl_certificate_key ${pair.key};
+        dav_methods PUT; client_max_body_size 0; client_body_temp_path temp;`,
     });
-    const url = `${nginx.url}/file.bin`;
-    await note(
-      'upload, curl to nginx',
-      await runCurl(client, url, '/dev/null', ['-T', path('file.bin')]),
-    );
-    await note('download, curl from nginx', await runCurl(client, url, path('by-curl')), 'by-curl');
+    const url = `https://${addresses[0]}/file.bin`;
+    const trust = ['--cacert', pair.cert];
+    const put = ['-T', path('file.bin'), ...trust];
+    await note('upload, curl to nginx', await runCurl(client, url, '/dev/null', put));
+    const got = await runCurl(client, url, path('by-curl'), trust);
+    await note('download, curl from nginx', got, 'by-curl');
   }
   const edges = urls.flatMap((url) => ['--edge', url]);
   const upload = ['upload', path('file.bin'), ...edges, '--token-file', path('token')];
@@ -145,14 +149,15 @@ async function measure(lab: Lab, { name, depots: count, megabits }: Part, slow: 
 }
 
 /** Starts an edge that is a depot. @returns its URL */
-async function startDepot(lab: Lab, host: Host): Promise<string> {
+async function startDepot(lab: Lab, host: Host, pair: CertificatePair): Promise<string> {
   const owners = join(lab.folder, 'owners');
   const proof = createHash('sha256').update(TOKEN).digest('hex');
   await writeFile(owners, `laboratory sha256:${proof}\n`);
-  const { url } = await startEdge(host, [
+  const url = `https://${host.address}:${EDGE_PORT}`;
+  await startEdge(host, [
     ...['--depot-dir', join(lab.folder, host.name), '--depot-owners-file', owners],
-    ...['--depot-quota', '4GiB', '--client-requests', '0'],
-    ...['--public-url', `http://${host.address}:3125`],
+    ...['--depot-quota', '4GiB', '--client-requests', '0', '--public-url', url],
+    ...['--tls-cert', pair.cert, '--tls-key', pair.key],
   ]);
   return url;
 }
