@@ -46,6 +46,7 @@ import { clients } from './clients.ts';
 import { decision } from './decision.ts';
 import { deltas } from './deltas/deltas.ts';
 import { codedMemory } from './depots/coded-memory.ts';
+import { coding } from './depots/coding.ts';
 import { depot } from './depots/depot.ts';
 import { stripes } from './depots/stripes.ts';
 import { download } from './download.ts';
@@ -104,6 +105,7 @@ const PROGRAMS = new Map<string, (args: readonly string[]) => Promise<number>>([
   ['clients', clients],
   ['stripes', stripes],
   ['coded-memory', codedMemory],
+  ['coding', coding],
   ['deltas', deltas],
 ]);
 

@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- coded-memory [--mib N]`: peak memory of `millrace get` for a file in 4+2 shards, with
- * all depots and with two dead ones, beside the same file as one copy by its exNode and by its URL.
+ * `npm run bench -- coded-memory [--mib N]`: peak memory and processor time of `millrace get` for a file in
+ * 4+2 shards, with all depots and with two dead ones, beside the same file as one copy, plain and
+ * encrypted, by its exNode and by its URL.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -36,7 +37,7 @@ export async function codedMemory(args: readonly string[]): Promise<number> {
     for (let i = 0; i < DEPOTS; i++) {
       edges.push(
         await EdgeProcess.start([
-          ...['--depot-dir', at(`depot-${i}`), '--depot-quota', `${2 * size + 64}MiB`],
+          ...['--depot-dir', at(`depot-${i}`), '--depot-quota', `${3 * size + 64}MiB`],
           ...['--depot-owners-file', at('owners'), '--client-requests', '0'],
           ...['--log-level', 'warn'],
         ]),
@@ -50,6 +51,7 @@ export async function codedMemory(args: readonly string[]): Promise<number> {
     };
     await store(edges, 'coded.exnode', '--stripe', '4+2');
     await store(edges.slice(2, 3), 'plain.exnode');
+    await store(edges.slice(2, 3), 'encrypted.exnode', '--encrypt');
     const document = JSON.parse(await readFile(at('plain.exnode'), 'utf8'));
     const url = document.extents[0].shards[0][0].read as string;
     const rows: string[] = [];
@@ -57,18 +59,23 @@ export async function codedMemory(args: readonly string[]): Promise<number> {
     const measure = async (name: string, from: string) => {
       const to = at('got.bin');
       const getting = [CLI, 'get', from, '-o', to, '--quiet'];
-      const { seconds, peakBytes } = await runProgram(process.execPath, getting, env);
+      const { seconds, cpuSeconds, peakBytes } = await runProgram(process.execPath, getting, env);
       isRight &&= (await digestOf(to)) === digest;
       await rm(to);
-      rows.push(`| ${name} | ${Math.round(peakBytes / MIB)} MiB | ${seconds.toFixed(1)} s |`);
+      const figures = [
+        ...[`${Math.round(peakBytes / MIB)} MiB`, `${cpuSeconds.toFixed(2)} s`],
+        `${seconds.toFixed(1)} s`,
+      ];
+      rows.push(`| ${name} | ${figures.join(' | ')} |`);
     };
     await measure('one copy, by its URL', url);
     await measure('one copy, by its exNode', at('plain.exnode'));
+    await measure('one encrypted copy, by its exNode', at('encrypted.exnode'));
     await measure('4+2', at('coded.exnode'));
     for (const edge of edges.slice(0, 2)) await edge.stop('SIGKILL');
     await measure('4+2, two depots with data dead', at('coded.exnode'));
-    const head = `| ${size} MiB with \`millrace get\` | peak memory | time |`;
-    process.stdout.write([head, '|---|---|---|', ...rows, ''].join('\n'));
+    const head = `| ${size} MiB with \`millrace get\` | peak memory | processor time | time |`;
+    process.stdout.write([head, '|---|---|---|---|', ...rows, ''].join('\n'));
     if (!isRight) process.stderr.write('a file is wrong\n');
     return isRight ? 0 : 1;
   } finally {
