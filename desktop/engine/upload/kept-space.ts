@@ -22,9 +22,15 @@ export interface KeptSpaceOptions {
 
 export class KeptSpace {
   readonly #options: KeptSpaceOptions;
+  #isNew = false;
 
   constructor(options: KeptSpaceOptions) {
     this.#options = options;
+  }
+
+  /** True once space was reserved, in which nothing is stored yet. */
+  get isNew(): boolean {
+    return this.#isNew;
   }
 
   /**
@@ -57,6 +63,7 @@ export class KeptSpace {
   async #begin(wanted: Omit<Reservation, 'forMs' | 'signal'>): Promise<Allocated> {
     const { journal, fileState, forMs, retry, signal } = this.#options;
     const allocated = await retry.run(() => reserve({ ...wanted, forMs, signal }));
+    this.#isNew = true;
     await journal.write(fileState, allocated);
     if (forMs <= FIRST_LEASE_MS) return allocated;
     try {

@@ -83,6 +83,14 @@ export interface Uploaded {
   readonly forget: () => Promise<void>;
 }
 
+/** State of an upload before its first byte. */
+const NOTHING: UploadState = {
+  offset: 0,
+  complete: false,
+  sha256: undefined,
+  maxSize: undefined,
+};
+
 /**
  * Uploads a file.
  *
@@ -165,8 +173,11 @@ class Upload {
     const { observe, signal } = this.#options;
     const { write } = allocated;
     const bytes = rangeBytes(this.#part);
+    // Of space that has just been reserved, nothing need be asked.
+    let known = space instanceof KeptSpace && space.isNew ? NOTHING : undefined;
     return this.#retry.run(async () => {
-      const state = await stateOf(write, signal, this.#fields);
+      const state = known ?? (await stateOf(write, signal, this.#fields));
+      known = undefined;
       this.#onStored(state.offset);
       if (!this.#hasBegun) observe.begun(bytes, state.offset);
       this.#hasBegun = true;
