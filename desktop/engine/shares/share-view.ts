@@ -12,7 +12,7 @@ export interface ShareProgress {
   readonly sentBytes: number;
   /** Copies of the whole file that are stored. */
   readonly copies?: number | undefined;
-  readonly changing?: 'extending' | 'revoking' | undefined;
+  readonly changing?: ShareView['changing'];
 }
 
 export function shareViewOf(share: KeptShare, progress: ShareProgress, now: Millis): ShareView {

@@ -12,6 +12,7 @@ import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { ShareView } from '@millrace/shared/bridge/rpc/share-api';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
 import type { Exnode } from '@millrace/shared/exnode/exnode';
+import type { Health } from '@millrace/shared/exnode/health';
 import {
   afterFailedRevocation,
   allows,
@@ -25,13 +26,15 @@ import type { KeptDepot } from '../settings/kept-depots.ts';
 import { findDepot } from '../settings/kept-depots.ts';
 import type { KeptShare, ShareStore } from '../store/share-store.ts';
 import { keptInvitation, type NewInvitation } from './invitation.ts';
-import type { ChosenFile } from './outgoing.ts';
+import type { NewShare } from './new-share.ts';
 import { keptError, ShareList } from './share-list.ts';
 import type { Asked } from './stored-share.ts';
 
 /** Uploads at a time. */
 const AT_A_TIME = 2;
 const MAX_SHARES = 500;
+/** Actions that invitations do not take. */
+const OF_FILES: ReadonlySet<ShareAction> = new Set(['check', 'repair']);
 /** Time without progress after which an upload fails: a network that is away for a while comes back. */
 const RETRY_MS: Millis = 3_600_000;
 
@@ -46,17 +49,7 @@ export interface SharesOptions {
   readonly clock: () => Millis;
 }
 
-export interface NewShare {
-  readonly file: ChosenFile;
-  readonly name?: string | undefined;
-  readonly seconds: number;
-  /** Base URLs; default: all depots. */
-  readonly depots?: readonly string[] | undefined;
-  /** If more than there are depots, the upload finds others in their networks. */
-  readonly copies?: number | undefined;
-  /** True: depots get its ciphertext only. */
-  readonly encrypt?: boolean | undefined;
-}
+type Changing = NonNullable<ShareView['changing']>;
 
 interface Run {
   readonly stop: AbortController;
@@ -145,6 +138,24 @@ export class Shares {
     this.#ask(id, 'extending', async (signal) => {
       const { extendStored } = await import('./stored-share.ts');
       return extendStored(share, () => this.list.exnode(id), { seconds, now, signal });
+    });
+    return this.list.viewOf(id);
+  }
+
+  /** Asks the depots of a file how its copies do. @throws MillraceError `bad-option`, `wrong-state` */
+  async check(id: string): Promise<Health> {
+    const share = this.#find(id, 'check');
+    const { checkStored } = await import('./share-health.ts');
+    const { signal } = this.#closing;
+    return checkStored({ ...this.#options, list: this.list, share, signal });
+  }
+
+  /** Stores copies that are lost at other depots; `view` tells when that is done. */
+  repair(id: string): ShareView {
+    const share = this.#find(id, 'repair');
+    this.#ask(id, 'repairing', async (signal) => {
+      const { repairStored } = await import('./share-health.ts');
+      return repairStored({ ...this.#options, list: this.list, share, signal });
     });
     return this.list.viewOf(id);
   }
@@ -268,11 +279,7 @@ export class Shares {
   }
 
   /** Asks the depots of a stored file for something in the background, and keeps the outcome. */
-  #ask(
-    id: string,
-    changing: 'extending' | 'revoking',
-    ask: (signal: AbortSignal) => Promise<Asked>,
-  ): void {
+  #ask(id: string, changing: Changing, ask: (signal: AbortSignal) => Promise<Asked>): void {
     if (this.#isChanging(id)) throw new MillraceError('wrong-state', { code: 'depots-are-asked' });
     this.#chore(
       this.#changing(id, changing, async () => {
@@ -300,11 +307,7 @@ export class Shares {
     );
   }
 
-  async #changing(
-    id: string,
-    changing: 'extending' | 'revoking',
-    work: () => Promise<void>,
-  ): Promise<void> {
+  async #changing(id: string, changing: Changing, work: () => Promise<void>): Promise<void> {
     this.list.setProgress(id, { changing });
     try {
       await work();
@@ -322,7 +325,10 @@ export class Shares {
   #find(id: string, action: ShareAction): KeptShare {
     const share = this.list.get(id);
     if (share === undefined) throw new MillraceError('bad-option', { code: 'no-such-share' });
-    if (allows(share, action, this.#options.now()) && !this.#isChanging(id)) return share;
+    const isAllowed = share.invitation === undefined || !OF_FILES.has(action);
+    if (isAllowed && allows(share, action, this.#options.now()) && !this.#isChanging(id)) {
+      return share;
+    }
     throw new MillraceError('wrong-state', share.name);
   }
 

@@ -18,7 +18,15 @@ export interface Share {
   readonly createdAt: Millis;
 }
 
-export type ShareAction = 'pause' | 'resume' | 'extend' | 'revoke' | 'undo' | 'forget';
+export type ShareAction =
+  | 'pause'
+  | 'resume'
+  | 'check'
+  | 'repair'
+  | 'extend'
+  | 'revoke'
+  | 'undo'
+  | 'forget';
 
 /** Time for which a revocation can be undone. */
 export const UNDO_REVOKE_MS: Millis = 10_000;
@@ -36,8 +44,8 @@ const ALLOWED: Readonly<Record<ShownState, readonly ShareAction[]>> = {
   paused: ['resume', 'revoke'],
   failed: ['resume', 'revoke', 'forget'],
   // Its only list of capabilities is not to be lost while there is something to manage.
-  shared: ['extend', 'revoke'],
-  expired: ['revoke', 'forget'],
+  shared: ['check', 'repair', 'extend', 'revoke'],
+  expired: ['check', 'revoke', 'forget'],
   revoking: ['undo'],
   'revoke-failed': ['revoke'],
   revoked: ['forget'],

@@ -91,6 +91,8 @@ const OWN: Readonly<Record<MethodName, RemoteRule>> = {
   'millrace.shares': 'yes',
   'millrace.pauseShare': 'yes',
   'millrace.resumeShare': 'yes',
+  'millrace.checkShare': 'yes',
+  'millrace.repairShare': 'yes',
   'millrace.extendShare': 'yes',
   'millrace.revokeShare': 'yes',
   'millrace.undoRevoke': 'yes',

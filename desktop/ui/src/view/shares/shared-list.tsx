@@ -193,6 +193,14 @@ function ShareTools({ share }: { share: ShareView }) {
           onClick={() => void shares.resume(share)}
         />
       )}
+      {may('check') && invitation !== true && (
+        <IconButton
+          name="edge"
+          label={text.t('share.health')}
+          of={name}
+          onClick={() => actions.open({ kind: 'health', id })}
+        />
+      )}
       {may('extend') && (
         <IconButton
           name="schedule"
