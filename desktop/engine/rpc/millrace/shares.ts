@@ -62,11 +62,9 @@ export function shareMethods({ manager, shares, outgoing }: MillraceOptions): [s
     'millrace.shares': () => ({ shares: shares.list.all() }),
     'millrace.pauseShare': (p) => shares.pause(p.id),
     'millrace.resumeShare': (p) => shares.resume(p.id),
-    'millrace.checkShare': async (p) => {
-      const { holders: depots, ...health } = await shares.check(p.id);
-      return { ...health, depots };
-    },
+    'millrace.checkShare': (p) => shares.check(p.id),
     'millrace.repairShare': (p) => shares.repair(p.id),
+    'millrace.stopRepair': (p) => shares.stopRepair(p.id),
     'millrace.extendShare': (p) => shares.extend(p.id, p.seconds),
     'millrace.revokeShare': (p) => shares.revoke(p.id),
     'millrace.undoRevoke': (p) => shares.undoRevoke(p.id),

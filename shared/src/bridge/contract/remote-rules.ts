@@ -93,6 +93,7 @@ const OWN: Readonly<Record<MethodName, RemoteRule>> = {
   'millrace.resumeShare': 'yes',
   'millrace.checkShare': 'yes',
   'millrace.repairShare': 'yes',
+  'millrace.stopRepair': 'yes',
   'millrace.extendShare': 'yes',
   'millrace.revokeShare': 'yes',
   'millrace.undoRevoke': 'yes',

@@ -134,7 +134,13 @@ export const SHARE_ROWS = {
   },
   'millrace.repairShare': {
     summary:
-      'Stores copies that are lost at other depots that are set up, or at others of their networks. The depots are asked after the answer.',
+      'Stores copies that are lost at other depots that are set up, or at others of their networks. The depots are asked after the answer; a restart of the daemon does not end it.',
+    params: one,
+    result: shareView,
+  },
+  'millrace.stopRepair': {
+    summary:
+      'Stops the repair of a file. Copies that it has stored stay, and the next repair goes on from there.',
     params: one,
     result: shareView,
   },

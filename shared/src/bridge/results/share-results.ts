@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { failure } from './download-results.ts';
 import { depotEntry, depotUrl } from './edge-results.ts';
 import { count, named, time } from './named.ts';
-import { HOLDER_STATES, MAX_PARTS, SHARE_STATES } from './values.ts';
+import { HOLDER_STATES, SHARE_CHANGES, SHARE_STATES } from './values.ts';
 
 export const depots = named('Depots', 'All depots that are set up.', {
   depots: z.array(depotEntry),
@@ -31,10 +31,14 @@ export const shareView = named('ShareView', 'A file that the user has sent.', {
   name: z.string(),
   bytes: count.describe('Bytes of the file.'),
   state: z.enum(SHARE_STATES),
-  changing: z
-    .enum(['extending', 'repairing', 'revoking'])
+  changing: z.enum(SHARE_CHANGES).optional().describe('Depots are being asked for that.'),
+  repair: z
+    .strictObject({
+      storedBytes: count.describe('Bytes of further copies that are stored.'),
+      totalBytes: count,
+    })
     .optional()
-    .describe('Depots are being asked for that.'),
+    .describe('While it is being repaired, once it is known what lacks.'),
   sentBytes: count.describe('Over all copies.'),
   totalBytes: count.describe('Over all copies.'),
   copies: z
@@ -77,6 +81,7 @@ const holder = named('ShareDepot', 'A depot that was to keep bytes of a file.', 
   readable: count.describe('How many of them can be read.'),
   bytes: count.describe('Of the spaces that can be read.'),
   expires: time.optional().describe('The first end of a space, Unix milliseconds.'),
+  isLink: z.boolean().describe('True: `link` of the file leads there.'),
   rate: z.number().min(0).optional().describe('Bytes per second at which it took files before.'),
 });
 export const shareHealth = named('ShareHealth', 'How the copies of a file do.', {
@@ -84,16 +89,19 @@ export const shareHealth = named('ShareHealth', 'How the copies of a file do.', 
   parts: z
     .array(
       z.strictObject({
-        start: count,
-        end: count,
-        copies: count.describe('Copies that can be read.'),
+        copies: count.describe('Copies that can be read, each at another depot.'),
+        bytes: count,
       }),
     )
-    .max(MAX_PARTS)
-    .describe('Neighbouring parts with as many copies, ascending.'),
-  missingBytes: count.describe('Bytes of the file that nobody gives.'),
+    .describe('Bytes of the file by the number of their copies, the fewest first.'),
+  wantedCopies: count.describe('Copies that the user has asked for.'),
+  missingBytes: count.describe('Bytes of the file that no depot gives.'),
   mayFail: count.describe('Depots of which any may fail without a byte missing.'),
-  lacksCopies: z.boolean().describe('True: `millrace.repairShare` can store further copies.'),
+  lacksCopies: z
+    .boolean()
+    .describe(
+      'True: bytes have fewer copies than wanted; `millrace.repairShare` stores further ones.',
+    ),
 });
 export const shares = named(
   'Shares',

@@ -56,8 +56,8 @@ export const SHARE_STATES = [
 
 /** States of the depots that hold a file that was sent. */
 export const HOLDER_STATES = ['good', 'slow', 'silent', 'failing', 'expired', 'lost'] as const;
-/** Most runs of parts of a file that are told. */
-export const MAX_PARTS = 1000;
+/** Changes of a stored file that depots are asked for. */
+export const SHARE_CHANGES = ['extending', 'repairing', 'revoking'] as const;
 
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 export const THEMES = ['system', 'light', 'dark'] as const;

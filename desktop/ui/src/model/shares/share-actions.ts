@@ -120,6 +120,11 @@ export class ShareActions {
     await this.#app.attempt(this.#app.call('millrace.repairShare', { id }));
   }
 
+  /** Stops a repair. */
+  async stopRepair(id: string): Promise<void> {
+    await this.#app.attempt(this.#app.call('millrace.stopRepair', { id }));
+  }
+
   /** Revokes a file, and offers for a while to undo that. @param name as it is shown */
   async revoke({ id }: ShareView, name: string): Promise<void> {
     const { text } = this.#app;
