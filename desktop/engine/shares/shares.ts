@@ -293,7 +293,11 @@ export class Shares {
 
   async #check(share: KeptShare): Promise<ShareHealth> {
     const { checkStored } = await import('./share-health.ts');
-    return checkStored({ ...this.#options, list: this.list, share, signal: this.#work.signal });
+    const { signal } = this.#work;
+    const health = await checkStored({ ...this.#options, list: this.list, share, signal });
+    const isOutdated = this.list.get(share.id)?.trouble?.code === 'copies-lost';
+    if (isOutdated && health.missingBytes === 0) this.list.change(share.id, { trouble: undefined });
+    return health;
   }
 
   #repair(id: string): void {
