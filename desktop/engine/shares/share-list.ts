@@ -34,9 +34,11 @@ export class ShareList {
     return () => this.#listeners.delete(listener);
   }
 
-  /** True while files are sent or wait for their turn. */
+  /** True while files are sent, repaired, or wait for their turn. */
   get busy(): boolean {
-    return this.kept().some(({ state }) => state === 'waiting' || state === 'sending');
+    return this.kept().some(
+      ({ state, repairs }) => state === 'waiting' || state === 'sending' || repairs === true,
+    );
   }
 
   /** Returns true if the user has paused or revoked a file, or taken it out of the list. */

@@ -12,7 +12,8 @@ export interface ShareProgress {
   readonly sentBytes: number;
   /** Copies of the whole file that are stored. */
   readonly copies?: number | undefined;
-  readonly changing?: 'extending' | 'revoking' | undefined;
+  readonly changing?: ShareView['changing'];
+  readonly repair?: ShareView['repair'];
 }
 
 export function shareViewOf(share: KeptShare, progress: ShareProgress, now: Millis): ShareView {
@@ -27,7 +28,7 @@ export function shareViewOf(share: KeptShare, progress: ShareProgress, now: Mill
     encrypted: share.encrypts === true,
     ...(share.invitation === undefined ? {} : { invitation: true, guestFile }),
     state: shownState(share, now),
-    changing: progress.changing,
+    ...{ changing: progress.changing, repair: progress.repair },
     sentBytes: isStored ? totalBytes : Math.min(totalBytes, progress.sentBytes),
     totalBytes,
     ...(isThere || copies < 2 ? {} : { copies: { stored: progress.copies ?? 0, wanted: copies } }),

@@ -9,9 +9,9 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import type { ShareView } from '@millrace/shared/bridge/rpc/share-api';
+import type { ShareHealth, ShareView } from '@millrace/shared/bridge/rpc/share-api';
+import { FairTurns } from '@millrace/shared/cdn/admission/fair-turns';
 import { safeFileName } from '@millrace/shared/download/request/file-name';
-import type { Exnode } from '@millrace/shared/exnode/exnode';
 import {
   afterFailedRevocation,
   allows,
@@ -24,10 +24,10 @@ import {
 import type { KeptDepot } from '../settings/kept-depots.ts';
 import { findDepot } from '../settings/kept-depots.ts';
 import type { KeptShare, ShareStore } from '../store/share-store.ts';
+import { DepotWork } from './depot-work.ts';
 import { keptInvitation, type NewInvitation } from './invitation.ts';
-import type { ChosenFile } from './outgoing.ts';
+import type { NewShare } from './new-share.ts';
 import { keptError, ShareList } from './share-list.ts';
-import type { Asked } from './stored-share.ts';
 
 /** Uploads at a time. */
 const AT_A_TIME = 2;
@@ -46,18 +46,6 @@ export interface SharesOptions {
   readonly clock: () => Millis;
 }
 
-export interface NewShare {
-  readonly file: ChosenFile;
-  readonly name?: string | undefined;
-  readonly seconds: number;
-  /** Base URLs; default: all depots. */
-  readonly depots?: readonly string[] | undefined;
-  /** If more than there are depots, the upload finds others in their networks. */
-  readonly copies?: number | undefined;
-  /** True: depots get its ciphertext only. */
-  readonly encrypt?: boolean | undefined;
-}
-
 interface Run {
   readonly stop: AbortController;
   readonly ended: Promise<void>;
@@ -68,13 +56,21 @@ export class Shares {
   /** The files as they are kept and shown. */
   readonly list: ShareList;
   readonly #runs = new Map<string, Run>();
-  readonly #changes = new Set<Promise<void>>();
-  readonly #closing = new AbortController();
+  readonly #work: DepotWork;
+  /** Turns of repairs, and checks by file. */
+  readonly #repairs = new FairTurns(AT_A_TIME);
+  readonly #checks = new Map<string, Promise<ShareHealth>>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: SharesOptions) {
     this.#options = options;
     this.list = new ShareList(options.store, options.now);
+    const onDone = (id: string) => {
+      // Answers of depots from before are outdated.
+      this.#checks.delete(id);
+      this.#tick();
+    };
+    this.#work = new DepotWork({ list: this.list, now: options.now, onDone });
   }
 
   /** Paths of copies that are being sent. */
@@ -85,6 +81,7 @@ export class Shares {
 
   /** Continues what an earlier run has left. */
   start(): void {
+    for (const { id, repairs } of this.list.kept()) if (repairs === true) this.#repair(id);
     this.#tick();
   }
 
@@ -142,16 +139,44 @@ export class Shares {
   extend(id: string, seconds: number): ShareView {
     const share = this.#find(id, 'extend');
     const { now } = this.#options;
-    this.#ask(id, 'extending', async (signal) => {
+    this.#work.ask(id, 'extending', async (signal) => {
       const { extendStored } = await import('./stored-share.ts');
       return extendStored(share, () => this.list.exnode(id), { seconds, now, signal });
     });
     return this.list.viewOf(id);
   }
 
+  /** Asks the depots of a file how its copies do. @throws MillraceError `bad-option`, `wrong-state` */
+  check(id: string): Promise<ShareHealth> {
+    const share = this.#find(id, 'check');
+    const running = this.#checks.get(id);
+    if (running !== undefined) return running;
+    const check = this.#check(share).finally(() => {
+      if (this.#checks.get(id) === check) this.#checks.delete(id);
+    });
+    this.#checks.set(id, check);
+    return check;
+  }
+
+  /** Stores copies that are lost at other depots; `view` tells when that is done. */
+  repair(id: string): ShareView {
+    this.#find(id, 'repair');
+    this.list.change(id, { repairs: true, trouble: undefined });
+    this.#repair(id);
+    return this.list.viewOf(id);
+  }
+
+  /** Stops a repair. What it has stored counts, and the next one goes on from there. */
+  stopRepair(id: string): ShareView {
+    this.#find(id, 'stop');
+    this.#endRepair(id);
+    return this.list.viewOf(id);
+  }
+
   /** Revokes a file a little later, or at once if that has failed before. An upload ends at once. */
   revoke(id: string): ShareView {
     const { revokeTries } = this.#find(id, 'revoke');
+    this.#endRepair(id);
     const pause = revokeTries === undefined ? UNDO_REVOKE_MS : 0;
     this.list.change(id, { revokeAt: this.#options.now() + pause });
     this.#runs.get(id)?.stop.abort(new MillraceError('interrupted'));
@@ -170,12 +195,12 @@ export class Shares {
   forget(id: string): void {
     const share = this.#find(id, 'forget');
     this.list.delete(id);
-    this.#chore(
+    this.#work.chore(
       (async () => {
         await this.#runs.get(id)?.ended;
         await this.#deleteCopy(share);
         const { abandonUpload } = await import('./stored-share.ts');
-        await abandonUpload(this.#folder(id), this.#closing.signal);
+        await abandonUpload(this.#folder(id), this.#work.signal);
         await rm(this.#folder(id), { recursive: true, force: true });
       })(),
     );
@@ -184,22 +209,23 @@ export class Shares {
   /** Ends all uploads; they continue at the next start. */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
-    this.#closing.abort(new MillraceError('interrupted'));
+    this.#work.abort();
     for (const { stop } of this.#runs.values()) stop.abort(new MillraceError('interrupted'));
     await Promise.allSettled([...this.#runs.values()].map(({ ended }) => ended));
-    await Promise.allSettled(this.#changes);
+    await this.#work.ended();
   }
 
   /** Starts uploads whose turn has come, and revocations that are due. */
   #tick(): void {
-    if (this.#closing.signal.aborted) return;
+    if (this.#work.signal.aborted) return;
     clearTimeout(this.#timer);
     const now = this.#options.now();
     for (const share of this.list.kept()) {
       const { id, revokeAt } = share;
-      if (revokeAt !== undefined && revokeAt <= now && !this.#isChanging(id)) this.#revokeNow(id);
+      if (revokeAt !== undefined && revokeAt <= now && this.#work.of(id) === undefined)
+        this.#revokeNow(id);
     }
-    const idle = this.list.kept().filter(({ id }) => !this.#isChanging(id));
+    const idle = this.list.kept().filter(({ id }) => this.#work.of(id) === undefined);
     const due = nextRevocation(idle);
     if (due !== undefined) this.#timer = setTimeout(() => this.#tick(), Math.max(0, due - now));
     for (const { id } of toStart(this.list.kept(), AT_A_TIME)) {
@@ -246,83 +272,58 @@ export class Shares {
   #revokeNow(id: string): void {
     const share = this.list.get(id) as KeptShare;
     if (share.state === 'shared') {
-      this.#ask(id, 'revoking', async (signal) => {
+      this.#work.ask(id, 'revoking', async (signal) => {
         const { revokeStored } = await import('./stored-share.ts');
         return revokeStored(share, () => this.list.exnode(id), signal);
       });
       return;
     }
-    this.#chore(
-      this.#changing(id, 'revoking', async () => {
-        await this.#runs.get(id)?.ended;
-        const { abandonUpload } = await import('./stored-share.ts');
-        const error = await abandonUpload(this.#folder(id), this.#closing.signal);
-        if (this.#closing.signal.aborted) return;
-        const state = error === undefined ? 'revoked' : 'failed';
-        const next =
-          error === undefined ? NOT_REVOKED : afterFailedRevocation(share, this.#options.now());
-        this.list.change(id, { state, ...next, trouble: error && keptError(error) });
-        if (error === undefined) await this.#deleteCopy(share);
-      }),
-    );
+    this.#work.run(id, 'revoking', async () => {
+      await this.#runs.get(id)?.ended;
+      const { abandonUpload } = await import('./stored-share.ts');
+      const error = await abandonUpload(this.#folder(id), this.#work.signal);
+      if (this.#work.signal.aborted) return;
+      const state = error === undefined ? 'revoked' : 'failed';
+      const next =
+        error === undefined ? NOT_REVOKED : afterFailedRevocation(share, this.#options.now());
+      this.list.change(id, { state, ...next, trouble: error && keptError(error) });
+      if (error === undefined) await this.#deleteCopy(share);
+    });
   }
 
-  /** Asks the depots of a stored file for something in the background, and keeps the outcome. */
-  #ask(
-    id: string,
-    changing: 'extending' | 'revoking',
-    ask: (signal: AbortSignal) => Promise<Asked>,
-  ): void {
-    if (this.#isChanging(id)) throw new MillraceError('wrong-state', { code: 'depots-are-asked' });
-    this.#chore(
-      this.#changing(id, changing, async () => {
-        const { signal } = this.#closing;
-        let change: Partial<KeptShare>;
-        let exnode: Exnode | undefined;
-        try {
-          const asked = await ask(signal);
-          const { error } = asked;
-          exnode = asked.exnode;
-          change = { ...asked.change, trouble: error && keptError(error) };
-        } catch (error) {
-          change = { trouble: keptError(asMillraceError(error)) };
-        }
-        const share = this.list.get(id);
-        // A revocation that the end of the daemon has interrupted is due at the next start.
-        if (share === undefined) return;
-        const hasFailed = change.trouble !== undefined;
-        const next = hasFailed ? afterFailedRevocation(share, this.#options.now()) : NOT_REVOKED;
-        const rest = changing === 'revoking' && !signal.aborted ? next : {};
-        const after = { ...share, ...(signal.aborted ? {} : change), ...rest };
-        if (exnode === undefined) this.list.keep(after);
-        else this.list.keepExnode(after, after.state === 'revoked' ? undefined : exnode);
-      }),
-    );
+  async #check(share: KeptShare): Promise<ShareHealth> {
+    const { checkStored } = await import('./share-health.ts');
+    const { signal } = this.#work;
+    const health = await checkStored({ ...this.#options, list: this.list, share, signal });
+    const isOutdated = this.list.get(share.id)?.trouble?.code === 'copies-lost';
+    if (isOutdated && health.missingBytes === 0) this.list.change(share.id, { trouble: undefined });
+    return health;
   }
 
-  async #changing(
-    id: string,
-    changing: 'extending' | 'revoking',
-    work: () => Promise<void>,
-  ): Promise<void> {
-    this.list.setProgress(id, { changing });
-    try {
-      await work();
-    } finally {
-      this.list.setProgress(id, { changing: undefined });
-      this.#tick();
-    }
+  #repair(id: string): void {
+    this.#work.ask(id, 'repairing', async (signal) => {
+      const { repairStored } = await import('./share-repair.ts');
+      const end = await this.#repairs.take('', '', signal);
+      try {
+        return await repairStored({ ...this.#options, list: this.list, id, signal });
+      } finally {
+        end();
+      }
+    });
   }
 
-  #isChanging(id: string): boolean {
-    return this.list.progress(id).changing !== undefined;
+  /** Ends a repair, also for the next start. */
+  #endRepair(id: string): void {
+    if (this.list.get(id)?.repairs !== true) return;
+    this.list.change(id, { repairs: undefined, trouble: undefined });
+    this.#work.stop(id);
   }
 
   /** @throws MillraceError `bad-option`, `wrong-state` */
   #find(id: string, action: ShareAction): KeptShare {
     const share = this.list.get(id);
     if (share === undefined) throw new MillraceError('bad-option', { code: 'no-such-share' });
-    if (allows(share, action, this.#options.now()) && !this.#isChanging(id)) return share;
+    if (allows(share, action, this.#options.now(), this.#work.of(id))) return share;
     throw new MillraceError('wrong-state', share.name);
   }
 
@@ -332,11 +333,5 @@ export class Shares {
 
   #folder(id: string): string {
     return join(this.#options.state, 'shares', id);
-  }
-
-  #chore(work: Promise<void>): void {
-    const settled = work.catch(() => {});
-    this.#changes.add(settled);
-    void settled.then(() => this.#changes.delete(settled));
   }
 }

@@ -13,7 +13,7 @@ import {
   type ManagedAllocation,
   withEnds,
 } from '@millrace/shared/exnode/allocations';
-import type { Exnode } from '@millrace/shared/exnode/exnode';
+import type { Exnode, ExnodeReplica } from '@millrace/shared/exnode/exnode';
 import { layoutOf } from '@millrace/shared/exnode/layout';
 import { without } from '@millrace/shared/exnode/trim';
 import type { KeptShare } from '../store/share-store.ts';
@@ -114,16 +114,22 @@ export async function abandonUpload(
   return error;
 }
 
-/** Lists the depots that have a file. */
-export function placesOf(exnode: Exnode): SharePlace[] {
-  return layoutOf(exnode, () => true).depots.map(({ depot, bytes, expires }) => ({
-    ...{ depot, bytes, expires },
-  }));
+/** Lists the depots that have a file. @param isThere tells of replicas whether they count */
+export function placesOf(
+  exnode: Exnode,
+  isThere: (replica: ExnodeReplica) => boolean = () => true,
+): SharePlace[] {
+  return layoutOf(exnode, isThere)
+    .depots.filter(({ replicas }) => replicas > 0)
+    .map(({ depot, bytes, expires }) => ({ depot, bytes, expires }));
 }
 
-/** Returns the first end of a lease. */
-export function firstEnd(exnode: Exnode): Millis | undefined {
-  return layoutOf(exnode, () => true).expires;
+/** Returns the first end of a lease. @param isThere tells of replicas whether they count */
+export function firstEnd(
+  exnode: Exnode,
+  isThere: (replica: ExnodeReplica) => boolean = () => true,
+): Millis | undefined {
+  return layoutOf(exnode, isThere).expires;
 }
 
 async function released(manage: string, signal: AbortSignal): Promise<void> {

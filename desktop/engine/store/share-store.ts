@@ -33,6 +33,8 @@ const SHARE = z.object({
   expires: z.number().optional(),
   revokeAt: z.number().optional(),
   revokeTries: z.number().optional(),
+  /** True: lost copies are being replaced, also after a restart. */
+  repairs: z.boolean().optional(),
   /** Depots that have it. */
   places: z
     .array(z.object({ depot: z.string(), bytes: z.number(), expires: z.number().optional() }))

@@ -24,6 +24,25 @@ test('a file whose lease is over has expired, and can be forgotten but not exten
   expect(allows(one, 'forget', 1000)).toBe(true);
 });
 
+test('a repair can be stopped, and does not keep a file from being revoked', () => {
+  const one = share('a', { state: 'shared', expires: 1000 });
+  const all = ['check', 'repair', 'stop', 'extend', 'revoke', 'forget'] as const;
+  const allowed = (changing?: 'repairing' | 'extending', now = 0) =>
+    all.filter((action) => allows(one, action, now, changing));
+  expect(allowed()).toEqual(['check', 'repair', 'extend', 'revoke']);
+  expect(allowed('repairing')).toEqual(['stop', 'revoke']);
+  expect(allowed('repairing', 2000)).toEqual(['stop', 'revoke']);
+  expect(allowed('extending')).toEqual([]);
+});
+
+test('an invitation has no copies to check or to repair', () => {
+  const one = share('a', { state: 'shared', invitation: {} });
+  const asked = (['check', 'repair', 'extend', 'revoke'] as const).filter((action) =>
+    allows(one, action, 0),
+  );
+  expect(asked).toEqual(['extend', 'revoke']);
+});
+
 test('while a file is about to be revoked, that can only be undone', () => {
   const one = share('a', { state: 'shared', expires: 1e9, revokeAt: 10 });
   expect(shownState(one, 0)).toBe('revoking');

@@ -16,9 +16,31 @@ export interface Share {
   /** First end of a lease. */
   readonly expires?: Millis | undefined;
   readonly createdAt: Millis;
+  /** Of space that a guest may fill; undefined: it is a file. */
+  readonly invitation?: object | undefined;
 }
 
-export type ShareAction = 'pause' | 'resume' | 'extend' | 'revoke' | 'undo' | 'forget';
+/** Change of a stored file that depots are being asked for. */
+export type Change = 'extending' | 'repairing' | 'revoking';
+
+/** A file as it is shown, or an invitation. */
+export interface ShownShare {
+  readonly state: ShownState;
+  readonly changing?: Change | undefined;
+  readonly invitation?: boolean | undefined;
+}
+
+export type ShareAction =
+  | 'pause'
+  | 'resume'
+  | 'check'
+  | 'repair'
+  /** Ends a repair that runs; what it has stored counts. */
+  | 'stop'
+  | 'extend'
+  | 'revoke'
+  | 'undo'
+  | 'forget';
 
 /** Time for which a revocation can be undone. */
 export const UNDO_REVOKE_MS: Millis = 10_000;
@@ -36,8 +58,9 @@ const ALLOWED: Readonly<Record<ShownState, readonly ShareAction[]>> = {
   paused: ['resume', 'revoke'],
   failed: ['resume', 'revoke', 'forget'],
   // Its only list of capabilities is not to be lost while there is something to manage.
-  shared: ['extend', 'revoke'],
-  expired: ['revoke', 'forget'],
+  shared: ['check', 'repair', 'extend', 'revoke'],
+  // Only its first lease is over: other depots may have it still.
+  expired: ['check', 'repair', 'revoke', 'forget'],
   revoking: ['undo'],
   'revoke-failed': ['revoke'],
   revoked: ['forget'],
@@ -67,14 +90,31 @@ export function afterFailedRevocation(
 /** Members of a file that is not about to be revoked. */
 export const NOT_REVOKED = { revokeAt: undefined, revokeTries: undefined } as const;
 
-/** Returns true if a file in a shown state may be treated so. */
-export function allowsShown(state: ShownState, action: ShareAction): boolean {
-  return ALLOWED[state].includes(action);
+/** Actions that invitations do not take. */
+const OF_FILES: ReadonlySet<ShareAction> = new Set<ShareAction>(['check', 'repair', 'stop']);
+
+/** Actions that end a repair: it can take hours, and nobody is to wait for it. */
+const END_REPAIR: ReadonlySet<ShareAction> = new Set<ShareAction>(['stop', 'revoke']);
+
+/** Returns true if a file, or an invitation, may be treated so, as it is shown. */
+export function allowsShown(
+  { state, changing, invitation }: ShownShare,
+  action: ShareAction,
+): boolean {
+  if (invitation === true && OF_FILES.has(action)) return false;
+  if (changing === 'repairing') return END_REPAIR.has(action);
+  return changing === undefined && ALLOWED[state].includes(action);
 }
 
-/** Returns true if a file may be treated so now. */
-export function allows(share: Share, action: ShareAction, now: Millis): boolean {
-  return allowsShown(shownState(share, now), action);
+/** Returns true if a file, or an invitation, may be treated so now. */
+export function allows(
+  share: Share,
+  action: ShareAction,
+  now: Millis,
+  changing?: Change | undefined,
+): boolean {
+  const invitation = share.invitation !== undefined;
+  return allowsShown({ state: shownState(share, now), changing, invitation }, action);
 }
 
 /** Returns the state after a restart of the program: uploads that ran wait for their turn. */

@@ -50,6 +50,7 @@ export type DialogState =
   /** Files to send; none: the user chooses one in the dialog. */
   | { readonly kind: 'send'; readonly files: readonly File[] }
   | { readonly kind: 'extend'; readonly id: string }
+  | { readonly kind: 'health'; readonly id: string }
   | { readonly kind: 'invite'; readonly url: string }
   | { readonly kind: 'new-link'; readonly gid: string }
   | { readonly kind: 'change'; readonly gid: string }

@@ -252,6 +252,20 @@ export interface Placeholders {
   readonly 'share.copies': 'n' | 'of';
   readonly 'share.state.revoking': 'n';
   readonly 'share.state.revoke-failed': 'when';
+  readonly 'health.title': 'name';
+  readonly 'health.unknown': 'why';
+  readonly 'health.stored': 'done' | 'all';
+  readonly 'health.held': 'bytes';
+  readonly 'health.rate': 'rate';
+  readonly 'health.each.one': 'n';
+  readonly 'health.each.other': 'n';
+  readonly 'health.copies.one': 'n';
+  readonly 'health.copies.other': 'n';
+  readonly 'health.missing': 'bytes';
+  readonly 'health.mayFail.one': 'n';
+  readonly 'health.mayFail.other': 'n';
+  readonly 'health.lacks.one': 'n';
+  readonly 'health.lacks.other': 'n';
   readonly 'extend.title': 'name';
   readonly 'size.exact': 'bytes';
 }

@@ -83,6 +83,14 @@ export const DEPOT_ERRORS = {
     title: 'The last replica of some bytes would go',
     advice: 'Nothing has been removed. To remove everything, use "millrace trim --all".',
   },
+  'copies-lost': {
+    status: 502,
+    ...means('source', 'no', 'kept'),
+    exit: EXIT.source,
+    title: 'No depot gives some bytes of the file',
+    advice:
+      'If a depot is only away, try again later. Otherwise upload the file again. Copies of other bytes stay as they are.',
+  },
   'too-few-depots': {
     status: 409,
     ...means('client', 'anew', 'kept'),

@@ -8,6 +8,7 @@ import {
   depots,
   invitation,
   outgoing,
+  shareHealth,
   shares,
   shareView,
 } from '../results/share-results.ts';
@@ -122,6 +123,24 @@ export const SHARE_ROWS = {
   },
   'millrace.resumeShare': {
     summary: 'Continues an upload that was paused or has failed.',
+    params: one,
+    result: shareView,
+  },
+  'millrace.checkShare': {
+    summary: 'Asks the depots of a file how its copies do: which can be read, and until when.',
+    params: one,
+    result: shareHealth,
+    waits: true,
+  },
+  'millrace.repairShare': {
+    summary:
+      'Stores copies that are lost at other depots that are set up, or at others of their networks. The depots are asked after the answer; a restart of the daemon does not end it.',
+    params: one,
+    result: shareView,
+  },
+  'millrace.stopRepair': {
+    summary:
+      'Stops the repair of a file. Copies that it has stored stay, and the next repair goes on from there.',
     params: one,
     result: shareView,
   },

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { failure } from './download-results.ts';
 import { depotEntry, depotUrl } from './edge-results.ts';
 import { count, named, time } from './named.ts';
-import { SHARE_STATES } from './values.ts';
+import { HOLDER_STATES, SHARE_CHANGES, SHARE_STATES } from './values.ts';
 
 export const depots = named('Depots', 'All depots that are set up.', {
   depots: z.array(depotEntry),
@@ -31,10 +31,14 @@ export const shareView = named('ShareView', 'A file that the user has sent.', {
   name: z.string(),
   bytes: count.describe('Bytes of the file.'),
   state: z.enum(SHARE_STATES),
-  changing: z
-    .enum(['extending', 'revoking'])
+  changing: z.enum(SHARE_CHANGES).optional().describe('Depots are being asked for that.'),
+  repair: z
+    .strictObject({
+      storedBytes: count.describe('Bytes of further copies that are stored.'),
+      totalBytes: count,
+    })
     .optional()
-    .describe('Depots are being asked for that.'),
+    .describe('While it is being repaired, once it is known what lacks.'),
   sentBytes: count.describe('Over all copies.'),
   totalBytes: count.describe('Over all copies.'),
   copies: z
@@ -65,6 +69,39 @@ export const shareView = named('ShareView', 'A file that the user has sent.', {
     .describe('The file is revoked then, unless that is undone before; tried again then.'),
   places: z.array(sharePlace),
   trouble: failure.optional().describe('What went wrong last; it is tried again while sending.'),
+});
+const holder = named('ShareDepot', 'A depot that was to keep bytes of a file.', {
+  depot: depotUrl,
+  state: z
+    .enum(HOLDER_STATES)
+    .describe(
+      'The worst of its spaces. `slow`: it was far slower than the others; `silent`: no answer; `failing`: it does not give the bytes; `expired`: its time is over; `lost`: it has deleted, cut or damaged them.',
+    ),
+  spaces: count.describe('Spaces that it was to keep for the file.'),
+  readable: count.describe('How many of them can be read.'),
+  bytes: count.describe('Of the spaces that can be read.'),
+  expires: time.optional().describe('The first end of a space, Unix milliseconds.'),
+  isLink: z.boolean().describe('True: `link` of the file leads there.'),
+  rate: z.number().min(0).optional().describe('Bytes per second at which it took files before.'),
+});
+export const shareHealth = named('ShareHealth', 'How the copies of a file do.', {
+  depots: z.array(holder),
+  parts: z
+    .array(
+      z.strictObject({
+        copies: count.describe('Copies that can be read, each at another depot.'),
+        bytes: count,
+      }),
+    )
+    .describe('Bytes of the file by the number of their copies, the fewest first.'),
+  wantedCopies: count.describe('Copies that the user has asked for.'),
+  missingBytes: count.describe('Bytes of the file that no depot gives.'),
+  mayFail: count.describe('Depots of which any may fail without a byte missing.'),
+  lacksCopies: z
+    .boolean()
+    .describe(
+      'True: bytes have fewer copies than wanted; `millrace.repairShare` stores further ones.',
+    ),
 });
 export const shares = named(
   'Shares',

@@ -54,6 +54,11 @@ export const SHARE_STATES = [
   'revoked',
 ] as const;
 
+/** States of the depots that hold a file that was sent. */
+export const HOLDER_STATES = ['good', 'slow', 'silent', 'failing', 'expired', 'lost'] as const;
+/** Changes of a stored file that depots are asked for. */
+export const SHARE_CHANGES = ['extending', 'repairing', 'revoking'] as const;
+
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 export const THEMES = ['system', 'light', 'dark'] as const;
 export const DENSITIES = ['comfortable', 'compact'] as const;

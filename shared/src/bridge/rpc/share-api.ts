@@ -6,6 +6,7 @@ import type {
   depotCheck,
   invitation,
   outgoing,
+  shareHealth,
   sharePlace,
   shareView,
 } from '../results/share-results.ts';
@@ -20,6 +21,7 @@ export const OUTGOING_PATH = '/outgoing/';
 export type DepotEntry = Shape<typeof depotEntry>;
 export type DepotCheck = Shape<typeof depotCheck>;
 export type SharePlace = Shape<typeof sharePlace>;
+export type ShareHealth = Shape<typeof shareHealth>;
 export type ShareView = Shape<typeof shareView>;
 export type Outgoing = Shape<typeof outgoing>;
 export type Invitation = Shape<typeof invitation>;

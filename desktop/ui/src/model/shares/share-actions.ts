@@ -115,6 +115,16 @@ export class ShareActions {
     return (await this.#app.attempt(asked)) !== undefined;
   }
 
+  /** Has lost copies stored at other depots. */
+  async repair(id: string): Promise<void> {
+    await this.#app.attempt(this.#app.call('millrace.repairShare', { id }));
+  }
+
+  /** Stops a repair. */
+  async stopRepair(id: string): Promise<void> {
+    await this.#app.attempt(this.#app.call('millrace.stopRepair', { id }));
+  }
+
   /** Revokes a file, and offers for a while to undo that. @param name as it is shown */
   async revoke({ id }: ShareView, name: string): Promise<void> {
     const { text } = this.#app;

@@ -15,7 +15,7 @@ interface DialogProps {
 /** First focus: a field, the page of the settings, or the button that does nothing. */
 const FIRST =
   'textarea, input:not([hidden]):not([type="checkbox"]), select, ' +
-  '[role="tab"][data-state="active"], .dialog-foot .button';
+  '[role="tab"][data-state="active"], .dialog-foot .button:not(:disabled)';
 
 export function Dialog({ title, children, size = 'medium', alert = false }: DialogProps) {
   const text = useText();

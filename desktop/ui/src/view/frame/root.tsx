@@ -25,6 +25,7 @@ import { RemoveDialog, TrashDialog } from '../list/trash-dialogs.tsx';
 import { Mini } from '../mini/mini.tsx';
 import { SettingsDialog } from '../settings/settings.tsx';
 import { ExtendDialog } from '../shares/extend-dialog.tsx';
+import { HealthDialog } from '../shares/health-dialog.tsx';
 import { InviteDialog } from '../shares/invite-dialog.tsx';
 import { SendDialog } from '../shares/send-dialog.tsx';
 import { SharedBar, SharedList } from '../shares/shared-list.tsx';
@@ -89,6 +90,8 @@ function OpenDialog({ dialog }: { dialog: DialogState }) {
       return <SendDialog files={dialog.files} />;
     case 'extend':
       return <ExtendDialog id={dialog.id} />;
+    case 'health':
+      return <HealthDialog id={dialog.id} />;
     case 'invite':
       return <InviteDialog url={dialog.url} />;
     case 'new-link':

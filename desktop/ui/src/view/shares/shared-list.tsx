@@ -1,7 +1,7 @@
 /** The files that the user has sent: links, ends, places, and what can be done with each. */
 
 import type { ShareView } from '@millrace/shared/bridge/rpc/share-api';
-import { allowsShown } from '@millrace/shared/share/share-state';
+import { allowsShown, type ShareAction } from '@millrace/shared/share/share-state';
 import { Empty, Loading } from '@millrace/shared/ui/empty';
 import { IconButton } from '@millrace/shared/ui/icon-button';
 import { Icon } from '@millrace/shared/ui/icons';
@@ -137,12 +137,11 @@ function Share({ share }: { share: ShareView }) {
 function ShareTools({ share }: { share: ShareView }) {
   const text = useText();
   const actions = useActions();
-  const { id, state, link, changing, invitation, guestFile } = share;
+  const { id, state, link, invitation, guestFile } = share;
   const name = shareName(text, share);
   const { shares } = actions;
   const copyWord = text.t(invitation === true ? 'share.copyGuest' : 'share.copy');
-  const may = (action: Parameters<typeof allowsShown>[1]) =>
-    changing === undefined && allowsShown(state, action);
+  const may = (action: ShareAction) => allowsShown(share, action);
   return (
     <div className="share-tools">
       {state === 'shared' && link !== undefined && (
@@ -191,6 +190,14 @@ function ShareTools({ share }: { share: ShareView }) {
           label={text.t(state === 'failed' ? 'action.retry' : 'action.resume')}
           of={name}
           onClick={() => void shares.resume(share)}
+        />
+      )}
+      {(may('check') || may('stop')) && (
+        <IconButton
+          name="edge"
+          label={text.t('share.health')}
+          of={name}
+          onClick={() => actions.open({ kind: 'health', id })}
         />
       )}
       {may('extend') && (
