@@ -56,7 +56,7 @@ export async function repairStored(repair: Repair): Promise<Asked> {
     ...{ forMs: end - now(), state: join(state, 'shares', id) },
   });
   const done = await augmentExnode({
-    ...{ exnode, findings, depots, copies, end, retryMs: RETRY_MS, signal, observe },
+    ...{ exnode, findings, depots, copies, end, retryMs: RETRY_MS, signal, observe, history },
     ...{ now: clock, wallClock: now },
     async write(changed) {
       const kept = list.get(id);

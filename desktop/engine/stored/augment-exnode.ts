@@ -17,6 +17,7 @@ import { allReplicas } from '@millrace/shared/exnode/replicas';
 import { Connections } from '../sources/connections.ts';
 import { stateOfStored } from '../upload/depot-client.ts';
 import { isGone } from '../upload/reserve.ts';
+import type { KeptHistory } from '../upload/spread/kept-history.ts';
 import { DepotFailure } from '../upload/spread/pull-run.ts';
 import { leavesDepot } from '../upload/spread/store-documents.ts';
 import type { DepotAccess } from '../upload/spread-upload.ts';
@@ -47,6 +48,8 @@ export interface AugmentOptions {
   /** Monotonic and Unix milliseconds. */
   readonly now: () => Millis;
   readonly wallClock: () => Millis;
+  /** Remembers how depots have done. */
+  readonly history: KeptHistory;
   /** Makes the changed exNode durable. */
   readonly write: (exnode: Exnode) => Promise<void>;
   readonly observe: AugmentObserver;
@@ -148,6 +151,8 @@ class AugmentRun {
     this.#options.signal.throwIfAborted();
     const { missing } = plan;
     const failure = this.#shortage();
+    // What others have done shows that a failure was the depot's own.
+    if (this.#added > 0) this.#options.history.confirm();
     return { exnode: this.#spaces.exnode, added: this.#added, missing, failure };
   }
 
@@ -157,6 +162,7 @@ class AugmentRun {
   }
 
   async close(): Promise<void> {
+    await this.#options.history.save();
     await (await this.#connections?.catch(() => undefined))?.close();
   }
 
@@ -251,7 +257,7 @@ class AugmentRun {
   }
 
   async #carryOut({ fill, begun }: Job): Promise<void> {
-    const { observe } = this.#options;
+    const { observe, history } = this.#options;
     const plan = this.#plan;
     try {
       const extended = begun && (await this.#spaces.extend(begun));
@@ -261,6 +267,7 @@ class AugmentRun {
         await this.#spaces.list(stored);
         plan.onStored(fill, stored.replica);
         this.#added++;
+        history.kept(fill.depot);
         observe.added(fill);
       }
     } catch (thrown) {
@@ -270,6 +277,7 @@ class AugmentRun {
       else if (thrown instanceof DepotFailure || leavesDepot(error)) {
         plan.onGivenUp(fill);
         plan.onDepotFailed(fill.depot);
+        history.suspect(fill.depot, error);
         observe.left(fill.depot, error);
       } else throw thrown;
       this.#failure = error;

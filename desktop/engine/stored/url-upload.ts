@@ -11,6 +11,7 @@ import type { Findings } from '@millrace/shared/exnode/findings';
 import { blocksOf } from '../upload/depot-client.ts';
 import { fileLinks } from '../upload/file-links.ts';
 import { Retry } from '../upload/retry.ts';
+import type { KeptHistory } from '../upload/spread/kept-history.ts';
 import { DepotFailure } from '../upload/spread/pull-run.ts';
 import { leavesDepot, storeDocuments } from '../upload/spread/store-documents.ts';
 import type { DepotAccess, Spread, SpreadObserver } from '../upload/spread-upload.ts';
@@ -30,6 +31,8 @@ export interface UrlUploadOptions extends Omit<FirstCopyOptions, 'access' | 'obs
   readonly depots: readonly DepotAccess[];
   /** Whole copies, 1 to the number of depots. */
   readonly copies: number;
+  /** Remembers how depots have done. */
+  readonly history: KeptHistory;
   readonly observe: UrlUploadObserver;
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
@@ -143,12 +146,13 @@ async function addCopies(
   first: DepotAccess,
   progress: UrlProgress,
 ): Promise<Exnode> {
-  const { depots, copies, forMs, retryMs, signal, now, wallClock, observe, source } = options;
+  const { depots, copies, forMs, retryMs, observe, source, history } = options;
+  const { signal, now, wallClock } = options;
   const there = [...findings.values()].filter(({ state }) => state === 'there').length;
   if (there >= copies) return exnode;
   const before = there * source.bytes;
   const augmented = await augmentExnode({
-    ...{ exnode, findings, copies, retryMs, signal, now, wallClock },
+    ...{ exnode, findings, copies, retryMs, signal, now, wallClock, history },
     // Its own copy may be listed under another address of the same depot.
     depots: depots.filter(({ edge }) => edge !== first.edge),
     end: wallClock() + forMs,

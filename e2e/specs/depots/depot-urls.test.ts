@@ -136,6 +136,12 @@ test('copies that are stored stay when one depot fails, and the same command add
   expect(events.filter(({ event }) => event === 'depot-left')).toMatchObject([
     { edge: closed.url, code: 'owner-token-required' },
   ]);
+  const repute = async ({ url: origin }: typeof first) => {
+    const [, [listed]] = await running(['depots', '--json']);
+    return listed.depots.find((one: Document) => one.origin === origin)?.repute;
+  };
+  // What was seen of depots is remembered: one has stored a copy, and one takes no files of this owner.
+  expect([await repute(second), await repute(closed)]).toEqual(['good', 'full']);
   const [again, said] = await running(args);
   expect([again, said.at(-1)]).toMatchObject([0, { event: 'done', sha256: sha256(content) }]);
   for (const link of said.at(-1).wholes) expect(await digestOf(link)).toBe(sha256(content));

@@ -60,15 +60,17 @@ async function augmentOwned(
   const asked = options.for === undefined ? usual : wallClock() + options.for;
   // Copies that are given away may name ends that are over.
   const end = asked > wallClock() ? asked : wallClock() + WEEK_MS;
+  const history = new KeptHistory(state);
   let latest: Exnode | undefined;
   const view = new AugmentView(report, context, exnode.name, options.quiet === true);
   try {
     const { depots, forget } = await findForAugment({
       ...{ path: resolve(cwd, given), exnode, findings, copies, named, state, signal },
-      ...{ forMs: end - wallClock(), history: new KeptHistory(state), observe: view },
+      ...{ forMs: end - wallClock(), history, observe: view },
     });
     const done = await augmentExnode({
       ...{ exnode, findings, depots, copies, retryMs: RETRY_MS, signal, wallClock },
+      history,
       end,
       now: () => performance.now(),
       async write(changed) {

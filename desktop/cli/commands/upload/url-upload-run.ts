@@ -62,13 +62,14 @@ export async function runUrlUpload(
     const output = resolve(cwd, options.output ?? `${name}.exnode`);
     await checkFree(output, overwrite);
     const copies = options.copies ?? named.length;
+    const history = new KeptHistory(state);
     const { depots, forget } = await findDepots({
       ...{ named, count: copies, bytes: source.bytes, forMs: common.forMs, state, signal },
-      history: new KeptHistory(state),
+      history,
       upload: [source.url, `copies ${copies}`, ...named.map((one) => one.edge)],
       observe: view,
     });
-    const spread = await urlUpload({ ...common, depots, copies });
+    const spread = await urlUpload({ ...common, depots, copies, history });
     // For its user only: it gives all rights to what is stored.
     const text = formatExnode(spread.exnode, false);
     await writeResult(output, text, { overwrites: overwrite, mode: 0o600 });
