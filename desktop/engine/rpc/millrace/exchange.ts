@@ -56,27 +56,63 @@ export function exchangeMethods(manager: Manager): [string, Method][] {
       return { entries, skipped };
     },
     'millrace.import': async (p) => {
-      const gids: string[] = [];
+      const added = new Map<Listed, string>();
       const skipped: Skipped[] = [];
       const list = await importList(p.text, p.format);
       const described = await readExnodes(manager, list, p);
-      await manager.inTurns(list, (listed) => {
+      const { first, rest } = inOrder(list);
+      const descriptions = new Map<string, string>();
+      await manager.inTurns([...first, ...rest], (listed) => {
         try {
           const { download: planned, ended } = planOf(manager, listed, p);
           const read = described.get(listed);
           if (read instanceof MillraceError) throw read;
           const { gid } = planned;
-          const download = read === undefined ? planned : { ...read, gid };
+          const download = {
+            ...(read === undefined ? planned : { ...read, gid }),
+            ...linkOf(listed, descriptions),
+          };
           const record =
-            ended === undefined ? manager.add(download) : manager.addFinished(download, ended);
-          gids.push(record.gid);
+            ended === undefined
+              ? manager.add(download)
+              : manager.addFinished(download, ended, listed.isFollowed);
+          added.set(listed, record.gid);
+          const listedGid = listed.download.gid;
+          if (listed.isFollowed === true && listedGid !== undefined) {
+            descriptions.set(listedGid, record.gid);
+          }
         } catch (error) {
           skipped.push(skippedBy(listed, error));
         }
       });
-      return { gids, skipped };
+      const gids = list.flatMap((listed) => added.get(listed) ?? []);
+      return { gids, skipped: skipped.toSorted((a, b) => a.line - b.line) };
     },
   });
+}
+
+/** Puts followed descriptions before all others, as these name descriptions by the gids that they get here. */
+function inOrder(list: readonly Listed[]): { first: Listed[]; rest: Listed[] } {
+  const { first = [], rest = [] } = Object.groupBy(list, ({ isFollowed }) =>
+    isFollowed === true ? 'first' : 'rest',
+  );
+  return { first, rest };
+}
+
+/**
+ * Links a file to the description that has led to it. Only those of the same list count: a list says
+ * nothing about downloads that are here already. Without its description the file is one like others,
+ * which is not followed even if it describes some itself.
+ *
+ * @param descriptions gids of descriptions here by their gids in the list
+ */
+function linkOf(
+  { following }: Listed,
+  descriptions: ReadonlyMap<string, string>,
+): Pick<NewDownload, 'following' | 'follow'> {
+  if (following === undefined) return {};
+  const gid = descriptions.get(following);
+  return gid === undefined ? { follow: false } : { following: gid };
 }
 
 /** Reads the exNodes that links of a list lead to. @returns the downloads that these describe */
