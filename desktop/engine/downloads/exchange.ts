@@ -4,6 +4,7 @@
  */
 
 import { basename, isAbsolute } from 'node:path';
+import type { Detail } from '@millrace/shared/base/error-table/particulars';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { isExnodeLink } from '@millrace/shared/download/request/document-name';
 import { linkWith } from '@millrace/shared/exnode/seal';
@@ -68,7 +69,7 @@ const LINES: Readonly<Record<Format, (record: DownloadRecord) => string>> = {
 export async function importList(text: string, format: Format | undefined): Promise<Listed[]> {
   const isJson = format === undefined ? /^\s*\{/.test(text) : format === 'json';
   const listed = await (isJson ? fromJson(text) : fromSession(text));
-  if (listed.length > MAX_LISTED) fail(`more than ${MAX_LISTED} downloads`);
+  if (listed.length > MAX_LISTED) fail({ code: 'list-too-long', values: { most: MAX_LISTED } });
   return listed;
 }
 
@@ -212,15 +213,15 @@ function fromJson(text: string): Promise<Listed[]> {
   try {
     parsed = JSON.parse(text);
   } catch {
-    fail('it is not JSON');
+    fail({ code: 'list-not-json' });
   }
   const value = (parsed ?? {}) as { millrace?: unknown; format?: unknown; downloads?: unknown };
   if (value.millrace !== 'downloads' || !Array.isArray(value.downloads)) {
-    fail('it is not a list of downloads');
+    fail({ code: 'list-not-downloads' });
   }
-  if (value.format !== FORMAT) fail('a newer version of Millrace has written it');
+  if (value.format !== FORMAT) fail({ code: 'list-newer' });
   const items = value.downloads as readonly Record<string, unknown>[];
-  if (items.length > MAX_LISTED) fail(`more than ${MAX_LISTED} downloads`);
+  if (items.length > MAX_LISTED) fail({ code: 'list-too-long', values: { most: MAX_LISTED } });
   return inTurns(items, (item, i): Listed => {
     const { gid, state, priority, category, request, follow, following, follows } = item ?? {};
     const finished = FINISHED.find((known) => known === state);
@@ -278,6 +279,6 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-function fail(detail: string): never {
-  throw new MillraceError('bad-option', { code: 'list-not-read', values: { why: detail } });
+function fail(why: Detail): never {
+  throw new MillraceError('bad-option', { code: 'list-not-read', values: { why } });
 }

@@ -1,8 +1,10 @@
 /** Methods for exporting and importing lists of downloads. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
+import type { ResultOf } from '@millrace/shared/bridge/contract/contract';
 import { EXCHANGE_ROWS, type ImportList } from '@millrace/shared/bridge/contract/exchange-rows';
 import type { ImportEntry } from '@millrace/shared/bridge/rpc/adding-api';
+import type { FailureData } from '@millrace/shared/bridge/rpc/daemon-api';
 import { isExnodeLink } from '@millrace/shared/download/request/document-name';
 import type { NewDownload } from '../../downloads/download-schema.ts';
 import { exportList, importList, type Listed } from '../../downloads/exchange.ts';
@@ -136,10 +138,7 @@ async function readExnodes(
   return new Map(links.map(({ listed }, i) => [listed, read[i] as NewDownload | MillraceError]));
 }
 
-interface Skipped {
-  readonly line: number;
-  readonly reason: string;
-}
+type Skipped = ResultOf<'millrace.import'>['skipped'][number];
 
 interface Plan {
   readonly download: NewDownload;
@@ -195,7 +194,10 @@ function previewOf(manager: Manager, listed: Listed, asked: ImportList): ImportE
 }
 
 function skippedBy(listed: Listed, error: unknown): Skipped {
-  return { line: listed.at, reason: toJsonRpcError(error).message };
+  const { message, data } = toJsonRpcError(error);
+  const { code, detail, particulars } = (data ?? {}) as Partial<FailureData>;
+  const why = code === undefined ? {} : { code, detail, particulars };
+  return { line: listed.at, reason: message, ...why };
 }
 
 function knowsCategory(manager: Manager, wanted: string): boolean {
