@@ -1,6 +1,7 @@
 /** Carries out single actions after a download. */
 
 import { basename, dirname, resolve } from 'node:path';
+import { type Particulars, said } from '@millrace/shared/base/error-table/particulars';
 import { asMillraceError } from '@millrace/shared/base/errors';
 import type { AfterState, AfterStep } from '@millrace/shared/download/after/after';
 import type { CommandValues } from '@millrace/shared/download/after/command';
@@ -29,6 +30,10 @@ export interface ActionResult {
   /** `again`: only of a webhook, which may be sent again. */
   readonly state: AfterState | 'again';
   readonly detail?: string;
+  /** The same as data; absent for words of other programs, and for paths. */
+  readonly particulars?: Particulars | undefined;
+  /** Code of an error. */
+  readonly error?: string;
   /** New path of the file. */
   readonly path?: string;
 }
@@ -36,12 +41,13 @@ export interface ActionResult {
 /** Carries out a step. Rejects only if the signal aborts. */
 export async function carryOut(step: AfterStep, context: ActionContext): Promise<ActionResult> {
   const { path } = context.record;
-  if (path === undefined) return { state: 'failed', detail: 'the file has no place' };
+  if (path === undefined) return { state: 'failed', ...said({ code: 'no-place' }) };
   try {
     return await ACTIONS[step.action](step, path, context);
   } catch (thrown) {
     if (context.signal.aborted) throw thrown;
-    return { state: 'failed', detail: asMillraceError(thrown).message };
+    const { code, message, particulars } = asMillraceError(thrown);
+    return { state: 'failed', detail: message, particulars, error: code };
   }
 }
 
@@ -60,31 +66,35 @@ const ACTIONS: Readonly<
   },
   async extract(_, path, { record, signal }) {
     const extracted = await extract(path, record.gid, signal);
-    if (extracted === undefined) return { state: 'skipped', detail: 'no archive' };
+    if (extracted === undefined) return { state: 'skipped', ...said({ code: 'no-archive' }) };
     return { state: 'done', detail: extracted };
   },
   async run(step, path, { record, settings, signal }) {
     const command = settings.commands.find(({ name }) => name === step.with);
-    if (command === undefined)
-      return { state: 'failed', detail: `there is no command "${step.with}"` };
-    const { ok, detail } = await runCommand(command, valuesOf(record, path), signal);
-    return { state: ok ? 'done' : 'failed', detail };
+    if (command === undefined) {
+      const values = { name: step.with ?? '' };
+      return { state: 'failed', ...said({ code: 'no-command', values }) };
+    }
+    const { ok, ...why } = await runCommand(command, valuesOf(record, path), signal);
+    return { state: ok ? 'done' : 'failed', ...why };
   },
   async open(_, path) {
     if (isRunWhenOpened(basename(path))) {
-      return { state: 'skipped', detail: 'opening it might run it: open it yourself' };
+      return { state: 'skipped', ...said({ code: 'might-run' }) };
     }
     const words = browserCommand(process.platform, process.env);
-    if (words === undefined) return { state: 'failed', detail: 'there is no screen' };
+    if (words === undefined) return { state: 'failed', ...said({ code: 'no-screen' }) };
     const problem = await openProblem([...words, path]);
     return problem === undefined ? { state: 'done' } : { state: 'failed', detail: problem };
   },
   async webhook(_, path, { record, settings, now, signal }) {
-    if (settings.webhook === undefined) return { state: 'failed', detail: 'no webhook is set up' };
+    if (settings.webhook === undefined) {
+      return { state: 'failed', ...said({ code: 'no-webhook' }) };
+    }
     const message = { id: `msg_${record.gid}_${record.finishedAt}`, body: bodyOf(record, path) };
-    const { kind, detail } = await sendWebhook(settings.webhook, message, now, signal);
+    const { kind, ...why } = await sendWebhook(settings.webhook, message, now, signal);
     signal.throwIfAborted();
-    return { state: kind, detail };
+    return { state: kind, ...why };
   },
 };
 

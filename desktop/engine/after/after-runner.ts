@@ -5,6 +5,7 @@
 
 import { dirname, relative } from 'node:path';
 import type { Millis, Random } from '@millrace/shared/base/clock';
+import { said } from '@millrace/shared/base/error-table/particulars';
 import {
   type AfterStep,
   afterRestart,
@@ -143,7 +144,7 @@ export class AfterRunner {
       if (next.kind === 'wait') return this.#wait(gid, next.until);
       const { index } = next;
       if (next.kind === 'skip') {
-        this.#keep(gid, index, { state: 'skipped', detail: 'an earlier action failed' });
+        this.#keep(gid, index, { state: 'skipped', ...said({ code: 'earlier-failed' }) });
         continue;
       }
       this.#keep(gid, index, { state: 'running', retryAt: undefined });
@@ -154,13 +155,13 @@ export class AfterRunner {
         record: this.#find(gid) as DownloadRecord,
       });
       if (signal.aborted) return;
-      const { state, detail, path } = result;
-      if (state !== 'again') this.#keep(gid, index, { state, detail }, path);
+      const { state, path, ...why } = result;
+      if (state !== 'again') this.#keep(gid, index, { state, ...why }, path);
       else {
         const attempts = (step.attempts ?? 0) + 1;
         const retryAt = webhookRetryAt(attempts, now(), random);
         const then = retryAt === undefined ? 'failed' : 'waiting';
-        this.#keep(gid, index, { state: then, detail, attempts, retryAt });
+        this.#keep(gid, index, { state: then, ...why, attempts, retryAt });
       }
     }
   }

@@ -118,7 +118,11 @@ test('a command is killed when its time is over', async () => {
   setCommand(script('setInterval(() => {}, 1000)'), 1);
   const gid = await stage.add({ after: { run: 'own' } });
   const [step] = await complete(gid);
-  expect(step).toMatchObject({ state: 'failed', detail: 'ended after 1 s' });
+  expect(step).toMatchObject({
+    state: 'failed',
+    detail: 'ended after 1 s',
+    particulars: { code: 'ended-after', values: { seconds: 1 } },
+  });
 });
 
 test('a command is killed with its children when the daemon ends', async () => {

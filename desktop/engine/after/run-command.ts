@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { homedir } from 'node:os';
 import { dirname } from 'node:path';
+import { type Particulars, said } from '@millrace/shared/base/error-table/particulars';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_DETAIL_CHARS } from '@millrace/shared/download/after/after';
 import {
@@ -22,6 +23,8 @@ export interface CommandResult {
   readonly ok: boolean;
   /** Exit status, and the end of the output. */
   readonly detail: string;
+  /** The exit status as data, where there is no output. */
+  readonly particulars?: Particulars;
 }
 
 /**
@@ -59,13 +62,17 @@ async function runIn(
     const [status, killed] = (await once(child, 'exit')) as [number | null, string | null];
     await Promise.race([closed, rest()]);
     if (signal.aborted) throw new MillraceError('interrupted');
-    const end = late ? `ended after ${seconds} s` : `exit status ${status ?? killed}`;
+    const end = late
+      ? said({ code: 'ended-after', values: { seconds } })
+      : said({ code: 'exit-was', values: { status: status ?? killed ?? '' } });
     const ok = status === 0 && !late;
-    return { ok, detail: [ok ? '' : end, output.text].filter(Boolean).join('\n') };
+    if (!ok && output.text === '') return { ok, ...end };
+    return { ok, detail: [ok ? '' : end.detail, output.text].filter(Boolean).join('\n') };
   } catch (error) {
     if (error instanceof MillraceError) throw error;
     const { code = 'failed' } = error as NodeJS.ErrnoException;
-    return { ok: false, detail: `${args[0]} cannot be started (${code})` };
+    const values = { program: args[0] ?? '', os: code };
+    return { ok: false, ...said({ code: 'not-startable', values }) };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', abort);

@@ -1,6 +1,7 @@
 /** Sends messages to the webhook of the settings. */
 
 import { createHmac } from 'node:crypto';
+import { type Particulars, said } from '@millrace/shared/base/error-table/particulars';
 import { signedText, signingKey } from '@millrace/shared/download/after/webhook';
 
 /** Longest wait for an answer, in milliseconds; Standard Webhooks advises 15 to 30 seconds. */
@@ -15,6 +16,8 @@ export interface WebhookMessage {
 export interface WebhookResult {
   readonly kind: 'done' | 'again' | 'failed';
   readonly detail: string;
+  /** The same as data; absent for words of the system. */
+  readonly particulars?: Particulars;
 }
 
 /**
@@ -42,16 +45,16 @@ export async function sendWebhook(
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     await response.body?.cancel();
-    const detail = `answer ${response.status}`;
-    if (response.ok) return { kind: 'done', detail };
+    const why = said({ code: 'answer-was', values: { status: response.status } });
+    if (response.ok) return { kind: 'done', ...why };
     // 410: the receiver wants no more messages.
-    return { kind: response.status === 410 ? 'failed' : 'again', detail };
+    return { kind: response.status === 410 ? 'failed' : 'again', ...why };
   } catch (error) {
     const { cause, message, name } = error as Error & { cause?: NodeJS.ErrnoException };
-    return {
-      kind: 'again',
-      detail: cause?.code ?? (name === 'TimeoutError' ? 'no answer' : message),
-    };
+    if (cause?.code === undefined && name === 'TimeoutError') {
+      return { kind: 'again', ...said({ code: 'no-answer' }) };
+    }
+    return { kind: 'again', detail: cause?.code ?? message };
   }
 }
 

@@ -3,7 +3,7 @@
 import { MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
 import { type OriginAnswer, reasonInAnswer } from '@millrace/shared/download/request/edge-use';
-import { homeReasonText } from '@millrace/shared/download/request/home-reason';
+import { homeDetail, noteReason } from '@millrace/shared/download/request/home-reason';
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import { matchVersion } from '@millrace/shared/http/fields/validators';
 import type { Connections } from '../sources/connections.ts';
@@ -24,12 +24,13 @@ export async function keepHome(
   report: DownloadReport,
 ): Promise<void> {
   const inAnswer = reasonInAnswer(answer);
-  const why = homeReasonText(inAnswer ?? 'own-network');
+  const why = homeDetail(inAnswer ?? 'own-network');
   for (const { edge, health } of sources) {
     if (edge === undefined) continue;
     if (inAnswer === undefined && (await connections.mayTell(edge))) continue;
     health.quarantineFor(new MillraceError('source-refused', why));
-    if (!(await connections.isOwnEdge(edge))) report.noteOnce(noteOf('edges-not-asked', { why }));
+    if (!(await connections.isOwnEdge(edge)))
+      report.noteOnce(noteOf('edges-not-asked', noteReason(why)));
   }
 }
 

@@ -75,9 +75,19 @@ export class Additions {
     return [...gids];
   }
 
-  /** Adds a finished download from another list to the history. */
-  addFinished(asked: NewDownload, ended: Partial<DownloadRecord>): DownloadRecord {
-    const record = { ...this.draft(asked), ...ended };
+  /**
+   * Adds a finished download from another list to the history.
+   *
+   * @param isFollowed true for a description whose files are downloads of their own
+   */
+  addFinished(
+    asked: NewDownload,
+    ended: Partial<DownloadRecord>,
+    isFollowed = false,
+  ): DownloadRecord {
+    const draft = this.draft(asked);
+    const options = isFollowed ? { ...draft.options, follows: 'done' as const } : draft.options;
+    const record = { ...draft, ...ended, options };
     this.#options.records.store.put({ ...record, storedBytes: record.length ?? 0 });
     return record;
   }

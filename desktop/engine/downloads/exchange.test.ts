@@ -124,6 +124,57 @@ describe('lists of downloads', () => {
     });
   });
 
+  test('a followed description and its files keep their link in our format alone', async () => {
+    const gid = '00000000000000aa';
+    const options = record().options;
+    const description = record({
+      state: 'complete',
+      finishedAt: 9,
+      name: 'd.torrent',
+      options: { ...options, follow: 'mem', follows: 'done' },
+    });
+    const described = record({
+      gid: '00000000000000bb',
+      options: { ...options, following: gid },
+    });
+    const [own, file] = await importList(
+      await exportList([description, described], 'json', true),
+      'json',
+    );
+    expect(own).toMatchObject({ isFollowed: true, download: { gid, follow: 'mem' } });
+    expect(file).toMatchObject({ following: gid });
+    const links = await exportList([description, described], 'urls', true);
+    expect(links).toMatch(/^# d\.torrent: followed to its files.*only a JSON list/);
+    expect(await importList(links, 'urls')).toHaveLength(1);
+    const session = await importList(
+      await exportList([description, described], 'aria2', true),
+      'aria2',
+    );
+    const followed = session.map(({ options: given }) => given?.['follow-torrent']);
+    expect(followed).toEqual(['false', 'false']);
+  });
+
+  test('a description that has not been followed to the end is imported as a file like others', async () => {
+    const { options } = record();
+    const open = record({ state: 'complete', options: { ...options, follows: 'keep' } });
+    const [one] = await importList(await exportList([open], 'json', true), 'json');
+    expect(one).not.toHaveProperty('isFollowed');
+  });
+
+  test('a name that a browser gave does not become the user’s own', async () => {
+    const one = record();
+    const named = record({
+      request: { ...one.request, file: 'd.torrent', digests: [] },
+      options: { ...one.options, known: undefined },
+    });
+    const known = { ...named, options: { ...one.options, known: true } };
+    const [browsers, own] = await importList(
+      await exportList([named, known], 'json', true),
+      'json',
+    );
+    expect([browsers?.download.follow, own?.download.follow]).toEqual([true, undefined]);
+  });
+
   test.each([
     ['{', /not JSON/],
     ['{"a":1}', /not a list/],

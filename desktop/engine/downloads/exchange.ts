@@ -4,6 +4,7 @@
  */
 
 import { basename, isAbsolute } from 'node:path';
+import type { Detail } from '@millrace/shared/base/error-table/particulars';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { isExnodeLink } from '@millrace/shared/download/request/document-name';
 import { linkWith } from '@millrace/shared/exnode/seal';
@@ -26,6 +27,10 @@ export interface Listed {
     DownloadRecord,
     'state' | 'finishedAt' | 'createdAt' | 'length' | 'path' | 'error' | 'digest'
   >;
+  /** True for a description that has been followed to its files: they are downloads of their own. */
+  readonly isFollowed?: boolean;
+  /** The description that has led to the file, by its gid in this list. */
+  readonly following?: string;
 }
 
 const FORMAT = 1;
@@ -52,7 +57,7 @@ export async function exportList(
 /** Writers of one download, by format; a list in JSON puts commas between them. */
 const LINES: Readonly<Record<Format, (record: DownloadRecord) => string>> = {
   json: (record) => JSON.stringify(toJson(record), null, 1).replace(/^/gm, '  '),
-  urls: (record) => fromFileOnly(record) ?? toUrl(record),
+  urls: (record) => fromFileOnly(record) ?? followedUrl(record) ?? toUrl(record),
   aria2: (record) => fromFileOnly(record) ?? toSession(record),
 };
 
@@ -64,7 +69,7 @@ const LINES: Readonly<Record<Format, (record: DownloadRecord) => string>> = {
 export async function importList(text: string, format: Format | undefined): Promise<Listed[]> {
   const isJson = format === undefined ? /^\s*\{/.test(text) : format === 'json';
   const listed = await (isJson ? fromJson(text) : fromSession(text));
-  if (listed.length > MAX_LISTED) fail(`more than ${MAX_LISTED} downloads`);
+  if (listed.length > MAX_LISTED) fail({ code: 'list-too-long', values: { most: MAX_LISTED } });
   return listed;
 }
 
@@ -76,8 +81,41 @@ function asPassedOn(record: DownloadRecord): DownloadRecord {
 function toJson(record: DownloadRecord): object {
   const { gid, state, request, priority, category, name, path, length } = record;
   const { createdAt, finishedAt, error, digest } = record;
+  const { follows, following } = record.options;
   const ended = isFinished(state) ? { name, path, length, finishedAt, error, digest } : {};
-  return { gid, state, priority, category, createdAt, request, ...ended };
+  const follow = followOf(record);
+  return {
+    gid,
+    state,
+    priority,
+    category,
+    createdAt,
+    request,
+    follow,
+    follows,
+    following,
+    ...ended,
+  };
+}
+
+/**
+ * Returns whether a description is followed, as far as the rest of a list does not say it: a name in a
+ * list is the user's own, and a browser may have given this one.
+ */
+function followOf({ request, options }: DownloadRecord): DownloadRecord['options']['follow'] {
+  const { follow, known } = options;
+  return follow ?? (request.file !== undefined && known !== true ? true : undefined);
+}
+
+/** Returns a comment in place of a followed description: its link would be followed again. */
+function followedUrl({ name, request, options }: DownloadRecord): string | undefined {
+  if (options.follows === undefined) return undefined;
+  const what = `${name}: followed to its files, which are listed themselves`;
+  return `# ${oneLine(what)}; only a JSON list keeps it: ${linksOf(request)[0]}\n`;
+}
+
+function oneLine(text: string): string {
+  return text.replace(/[\r\n]+/g, ' ');
 }
 
 /**
@@ -86,7 +124,7 @@ function toJson(record: DownloadRecord): object {
  */
 function fromFileOnly({ name, request }: DownloadRecord): string | undefined {
   if (request.exnode === undefined || isExnodeLink(request.urls[0] as string)) return undefined;
-  return `# ${name.replace(/[\r\n]+/g, ' ')}: from an exNode, which only a JSON list can have\n`;
+  return `# ${oneLine(name)}: from an exNode, which only a JSON list can have\n`;
 }
 
 /** Returns the links of a download; that to an exNode has its key, if secrets are not left out. */
@@ -98,7 +136,8 @@ function toUrl({ request }: DownloadRecord): string {
   return `${linksOf(request)[0]}\n`;
 }
 
-function toSession({ request, state, gid, path }: DownloadRecord): string {
+function toSession(record: DownloadRecord): string {
+  const { request, state, gid, path } = record;
   const lines = [linksOf(request).join('\t'), ` gid=${gid}`, ` dir=${request.dir}`];
   const out = request.file ?? (path === undefined ? undefined : basename(path));
   if (out !== undefined) lines.push(` out=${out}`);
@@ -114,8 +153,23 @@ function toSession({ request, state, gid, path }: DownloadRecord): string {
   }
   if (request.limit !== undefined) lines.push(` max-download-limit=${request.limit}`);
   if (state === 'paused') lines.push(' pause=true');
+  lines.push(...followLines(record));
   // A line end in a value would begin another option.
-  return lines.map((line) => `${line.replace(/[\r\n]+/g, ' ')}\n`).join('');
+  return lines.map((line) => `${oneLine(line)}\n`).join('');
+}
+
+/**
+ * Returns aria2's options for following a description. A session cannot say that a description has led
+ * to a file: neither is followed again.
+ */
+function followLines(record: DownloadRecord): string[] {
+  const { follows, following } = record.options;
+  const isLinked = follows !== undefined || following !== undefined;
+  const follow = isLinked ? false : followOf(record);
+  if (follow === undefined || follow === true) return [];
+  const { torrent, metalink } =
+    typeof follow === 'object' ? follow : { torrent: follow, metalink: follow };
+  return [` follow-torrent=${torrent}`, ` follow-metalink=${metalink}`];
 }
 
 async function fromSession(text: string): Promise<Listed[]> {
@@ -159,17 +213,17 @@ function fromJson(text: string): Promise<Listed[]> {
   try {
     parsed = JSON.parse(text);
   } catch {
-    fail('it is not JSON');
+    fail({ code: 'list-not-json' });
   }
   const value = (parsed ?? {}) as { millrace?: unknown; format?: unknown; downloads?: unknown };
   if (value.millrace !== 'downloads' || !Array.isArray(value.downloads)) {
-    fail('it is not a list of downloads');
+    fail({ code: 'list-not-downloads' });
   }
-  if (value.format !== FORMAT) fail('a newer version of Millrace has written it');
+  if (value.format !== FORMAT) fail({ code: 'list-newer' });
   const items = value.downloads as readonly Record<string, unknown>[];
-  if (items.length > MAX_LISTED) fail(`more than ${MAX_LISTED} downloads`);
+  if (items.length > MAX_LISTED) fail({ code: 'list-too-long', values: { most: MAX_LISTED } });
   return inTurns(items, (item, i): Listed => {
-    const { gid, state, priority, category, request } = item ?? {};
+    const { gid, state, priority, category, request, follow, following, follows } = item ?? {};
     const finished = FINISHED.find((known) => known === state);
     const download = {
       ...(request as NewDownload),
@@ -179,9 +233,16 @@ function fromJson(text: string): Promise<Listed[]> {
       ...(typeof priority === 'number' ? { priority } : {}),
       ...(typeof category === 'string' ? { category } : {}),
       ...(state === 'paused' ? { paused: true } : {}),
+      ...(follow === undefined ? {} : { follow: follow as NewDownload['follow'] }),
     };
-    if (finished === undefined) return { at: i + 1, download };
-    return { at: i + 1, download, ended: endedOf(item, finished) };
+    const listed = {
+      at: i + 1,
+      download,
+      ...(typeof following === 'string' ? { following } : {}),
+    };
+    if (finished === undefined) return listed;
+    const isFollowed = finished === 'complete' && (follows === 'done' || follows === 'remove');
+    return { ...listed, ended: endedOf(item, finished), ...(isFollowed ? { isFollowed } : {}) };
   });
 }
 
@@ -218,6 +279,6 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-function fail(detail: string): never {
-  throw new MillraceError('bad-option', { code: 'list-not-read', values: { why: detail } });
+function fail(why: Detail): never {
+  throw new MillraceError('bad-option', { code: 'list-not-read', values: { why } });
 }

@@ -262,12 +262,13 @@ export class Manager {
     await queueRunner.holdWhile(() => inTurns(list, work, (turn) => store.atOnce(turn)));
   }
 
-  /** Adds a finished download from another list to the history. */
+  /** Adds a finished download from another list to the history; see `Additions.addFinished`. */
   addFinished(
     asked: NewDownload,
     ended: Pick<DownloadRecord, 'state' | 'finishedAt' | 'createdAt'> & Partial<DownloadRecord>,
+    isFollowed = false,
   ): DownloadRecord {
-    return this.#additions.addFinished(asked, ended);
+    return this.#additions.addFinished(asked, ended, isFollowed);
   }
 
   /** The removed downloads. */

@@ -4,12 +4,13 @@
  */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
+import type { Detail } from '@millrace/shared/base/error-table/particulars';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { type Note, noteOf } from '@millrace/shared/base/notes';
 import { sourceName } from '@millrace/shared/download/figures/source-name';
 import { capabilityIn } from '@millrace/shared/download/request/capability-url';
 import { type OriginAnswer, reasonInAnswer } from '@millrace/shared/download/request/edge-use';
-import { homeReasonText } from '@millrace/shared/download/request/home-reason';
+import { homeDetail, noteReason } from '@millrace/shared/download/request/home-reason';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { SourceKind } from '@millrace/shared/download/request/source-kinds';
 import { mayAskPlainly, type NamedBy } from '@millrace/shared/download/transfer/plain-source';
@@ -124,10 +125,12 @@ export class Connections {
       const note = own.includes(false) ? onNote : () => {};
       if (personal) note(noteOf('edges-left-out'));
       else if (reason !== undefined) {
-        const why = homeReasonText(reason);
+        const why = homeDetail(reason);
         // A user who wants only edges does not want the origin asked.
-        if (!direct) throw new MillraceError('source-refused', `no edge is asked: ${why}`);
-        note(noteOf('edges-not-asked', { why }));
+        if (!direct) {
+          throw new MillraceError('source-refused', { code: 'no-edge-asked', values: { why } });
+        }
+        note(noteOf('edges-not-asked', noteReason(why)));
       }
     }
     const used = personal || reason !== undefined ? [] : told;
@@ -170,21 +173,21 @@ export class Connections {
   }
 
   /**
-   * Returns why no edge of the house may be asked for the file, in words; undefined: they may. Nobody
+   * Returns why no edge of the house may be asked for the file; undefined: they may. Nobody
    * vouches for such an edge, so it learns less than one that the user has named.
    *
    * @param answer the origin's, to the user's own request
    */
-  async whyNotHouse(answer: OriginAnswer): Promise<string | undefined> {
+  async whyNotHouse(answer: OriginAnswer): Promise<Detail | undefined> {
     const reason =
       (this.#fields.personal ? ('fields' as const) : undefined) ??
       capabilityIn(this.#download) ??
       reasonInAnswer(answer);
-    if (reason !== undefined) return homeReasonText(reason);
+    if (reason !== undefined) return homeDetail(reason);
     // The edge would ask the origin from this network, which the proxy may be there to hide.
-    if (await this.#transport.isProxied(this.#download)) return 'it goes through a proxy';
+    if (await this.#transport.isProxied(this.#download)) return { code: 'home-proxy' };
     const isHome = this.isHome || (await this.#ownNetwork.leadsHome(this.#download.hostname));
-    return isHome ? homeReasonText('own-network') : undefined;
+    return isHome ? homeDetail('own-network') : undefined;
   }
 
   /** Makes a source that gets a URL through an edge that was found on the local network. */

@@ -5,8 +5,10 @@
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Random } from '@millrace/shared/base/clock';
+import type { Detail } from '@millrace/shared/base/error-table/particulars';
 import { type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import { type Note, noteOf } from '@millrace/shared/base/notes';
+import { noteReason } from '@millrace/shared/download/request/home-reason';
 import type { HouseEdge } from '@millrace/shared/house/house-list';
 import type { House } from '../edges/house-edges.ts';
 import type { Connections } from './connections.ts';
@@ -31,11 +33,8 @@ const MAX_HOUSE_EDGES = 8;
 const SWITCHED_OFF = new MillraceError('source-refused', { code: 'house-off' });
 /** Failures which show that an edge may have brought wrong bytes. */
 const WRONG: ReadonlySet<ErrorCode> = new Set(['wrong-digest', 'checksum-mismatch']);
-const READ_EARLY = new MillraceError(
-  'source-refused',
-  'the file is read before its checksum can show whether bytes of edges in this house are right',
-);
-const NO_DIGEST = 'no checksum shows whether their bytes are right';
+const READ_EARLY = new MillraceError('source-refused', { code: 'house-read-early' });
+const NO_DIGEST: Detail = { code: 'home-no-digest' };
 
 /** Uses the edges that are there, and those that are found while the download runs. */
 export async function takeHouse(options: HouseSourcesOptions): Promise<void> {
@@ -46,7 +45,7 @@ export async function takeHouse(options: HouseSourcesOptions): Promise<void> {
   const used = new Set<string>();
   const use = (edge: HouseEdge) => {
     if (signal.aborted || used.has(edge.url) || used.size === MAX_HOUSE_EDGES) return;
-    if (why !== undefined) return onNote(noteOf('house-not-asked', { why }));
+    if (why !== undefined) return onNote(noteOf('house-not-asked', noteReason(why)));
     used.add(edge.url);
     const source = connections.house(edge, first.source.url, random);
     const seeEnd = () => {

@@ -176,6 +176,12 @@ const options = z.object({
     .optional(),
 } satisfies Members<RecordOptions>);
 
+/** One of another version has no text here: its English clause is shown. */
+const keptParticulars = z
+  .unknown()
+  .transform((given) => readParticulars(given))
+  .optional();
+
 const record = z
   .object({
     gid: z.string().regex(GID),
@@ -200,11 +206,7 @@ const record = z
     error: z
       .object({
         ...{ code: z.string(), message: z.string(), detail: z.string() },
-        // One of another version has no text here: its English clause is shown.
-        particulars: z
-          .unknown()
-          .transform((given) => readParticulars(given))
-          .optional(),
+        particulars: keptParticulars,
         onePiece: z.boolean().optional(),
       })
       .optional(),
@@ -225,6 +227,8 @@ const record = z
           state: z.enum(AFTER_STATES),
           with: z.string().optional(),
           detail: z.string().optional(),
+          particulars: keptParticulars,
+          error: z.string().optional(),
           attempts: count.optional(),
           retryAt: time.optional(),
         }),

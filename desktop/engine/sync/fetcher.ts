@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import type { Random } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { capabilityIn } from '@millrace/shared/download/request/capability-url';
-import { homeReasonText } from '@millrace/shared/download/request/home-reason';
+import { homeDetail } from '@millrace/shared/download/request/home-reason';
 import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
 import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import { formatKnownDigest, KNOWN_DIGEST } from '@millrace/shared/http/fields/known-digest';
@@ -70,8 +70,8 @@ export class SyncFetcher {
     const isHome = !isPublicHost(new URL(url).hostname);
     const edges = given.edges.filter((edge) => capability === undefined && mayBeTold(edge, isHome));
     if (given.edges.length > 0 && edges.length === 0 && !given.direct) {
-      const why = homeReasonText(capability ?? 'own-network');
-      throw new MillraceError('source-refused', `no edge is asked: ${why}`);
+      const why = homeDetail(capability ?? 'own-network');
+      throw new MillraceError('source-refused', { code: 'no-edge-asked', values: { why } });
     }
     const options = { ...given, edges };
     const { proxy, timeoutMs } = options;

@@ -3,6 +3,7 @@ import { seededRandom } from '@millrace/shared/base/clock';
 import { SORT_KEYS, type SortKey } from '@millrace/shared/bridge/rpc/list-api';
 import { FakeDaemon, T0 } from '../../testing/fake-daemon.ts';
 import { listRecords } from './listing.ts';
+import { viewOf } from './view.ts';
 
 const SEED = 20_261_121;
 const UNFINISHED = 30;
@@ -31,6 +32,20 @@ afterAll(() => daemon.remove());
 const asked = (name: string) => ({ urls: [`http://done.example/${name}.iso`] });
 const gidsOf = (query: Parameters<typeof listRecords>[1]) =>
   listRecords(daemon.manager, query).records.map(({ gid }) => gid);
+
+test('of complete downloads without a place, only descriptions that were not to be kept say so', async () => {
+  const state = 'complete';
+  const ended = { state, finishedAt: T0, createdAt: T0, path: undefined } as const;
+  const other = new FakeDaemon();
+  const { manager } = other;
+  const notKept = (name: string, follow: true | 'mem', isFollowed: boolean) =>
+    viewOf(manager, manager.addFinished({ ...asked(name), follow }, ended, isFollowed)).notKept;
+  expect(notKept('d.torrent', 'mem', true)).toBe(true);
+  // A list that is not trusted names no places.
+  expect(notKept('kept.torrent', true, true)).toBeUndefined();
+  expect(notKept('file.iso', true, false)).toBeUndefined();
+  await other.remove();
+});
 
 describe.each(SORT_KEYS)('sorted by %s', (sort: SortKey) => {
   test.each([false, true])('its pages make up the whole list (descending: %s)', (descending) => {

@@ -16,6 +16,7 @@ export function viewOf(manager: Manager, record: DownloadRecord): DownloadView {
     held: item?.held,
     name: record.name,
     path: p?.path ?? record.path,
+    notKept: isNotKept(record) ? true : undefined,
     dir: request.dir,
     urls: request.urls,
     length: p?.length ?? record.length,
@@ -45,6 +46,18 @@ export function viewOf(manager: Manager, record: DownloadRecord): DownloadView {
     chosenAfter: record.options.after,
     after: record.after,
   };
+}
+
+/**
+ * Returns true for a followed description whose file was deleted, as it was asked for. Other complete
+ * downloads without a place come from a list that was not trusted to name one.
+ */
+export function isNotKept({ state, path, options }: DownloadRecord): boolean {
+  const { follow, follows } = options;
+  const choices = typeof follow === 'object' ? Object.values(follow) : [follow];
+  return (
+    state === 'complete' && path === undefined && follows === 'done' && choices.includes('mem')
+  );
 }
 
 /** Returns the page that a referrer names, without a log-in. */

@@ -174,6 +174,24 @@ test('follows a Metalink document to its files, and names both in their status',
   expect(name).toBe('listed.bin');
   expect(sha256(await readFile(path as string))).toBe(origin.digest(file));
 
+  // A list keeps the link, with the gids that both get where it is imported.
+  const { text } = await daemon.call('millrace.export', { format: 'json' });
+  const importOnly = async (gids: readonly string[]) => {
+    const whole = JSON.parse(text) as { downloads: { gid: string }[] };
+    const downloads = whole.downloads.filter((one) => gids.includes(one.gid));
+    const asked = { text: JSON.stringify({ ...whole, downloads }) };
+    const imported = await daemon.call('millrace.import', asked);
+    expect(imported).toMatchObject({ skipped: [], gids: gids.map(() => expect.any(String)) });
+    return Promise.all(imported.gids.map(relations));
+  };
+  const linked = await importOnly([gid, listed]);
+  const { following } = linked.find((one) => one.following !== undefined) ?? {};
+  expect(following).not.toBe(gid);
+  const { followedBy } = await relations(following as string);
+  expect(linked).toContainEqual({ following });
+  expect(followedBy).toHaveLength(1);
+  expect(await importOnly([listed])).toEqual([{}]);
+
   const alone = await add(list, { 'follow-metalink': 'false' });
   await daemon.reaches(alone.gid, 'complete');
   expect(await relations(alone.gid)).toEqual({});

@@ -224,6 +224,8 @@ ui.when('the mini view', () => {
       await page.emulateMedia({ forcedColors: 'none' });
       await page.getByRole('button', { name: 'Pause all' }).click();
       await page.getByText('0 running').waitFor();
+      await page.getByText('Nothing is running').waitFor();
+      await page.getByText('1 failed · 2 paused', { exact: true }).waitFor();
       await list.getByText('running.iso').waitFor({ state: 'detached' });
       // Half of its width: what zooming by 200% leaves.
       await page.setViewportSize({ width: 160, height: 75 });
@@ -310,6 +312,7 @@ ui.when('in German', () => {
   test.each([
     { width: 380, height: 760 },
     { width: 640, height: 400 },
+    { width: 190, height: 380 },
   ])('every text can be read at $width by $height pixels', async (size) => {
     const { page } = ui;
     await ui.daemon.call('millrace.setSettings', { language: 'de' });

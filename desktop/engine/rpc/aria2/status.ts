@@ -6,7 +6,7 @@ import type { SourceStatus } from '@millrace/shared/bridge/rpc/detail-api';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
 import type { Manager } from '../../downloads/manager.ts';
 import { type DownloadRecord, isFinished } from '../../store/record.ts';
-import { viewOf } from '../../views/view.ts';
+import { isNotKept, viewOf } from '../../views/view.ts';
 
 const MIN_PIECE_BYTES = 1024 * 1024;
 /** Most pieces; pieces are made large enough to stay below it. */
@@ -97,7 +97,7 @@ export function filesOf(manager: Manager, record: DownloadRecord): Aria2Struct[]
   const view = viewOf(manager, record);
   const { dir, file, urls } = record.request;
   // aria2's own name for a description that was not kept.
-  const isGone = record.options.follows === 'done' && record.path === undefined;
+  const isGone = isNotKept(record);
   return [
     {
       completedLength: String(view.storedBytes),

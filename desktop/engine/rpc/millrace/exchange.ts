@@ -1,8 +1,10 @@
 /** Methods for exporting and importing lists of downloads. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
+import type { ResultOf } from '@millrace/shared/bridge/contract/contract';
 import { EXCHANGE_ROWS, type ImportList } from '@millrace/shared/bridge/contract/exchange-rows';
 import type { ImportEntry } from '@millrace/shared/bridge/rpc/adding-api';
+import type { FailureData } from '@millrace/shared/bridge/rpc/daemon-api';
 import { isExnodeLink } from '@millrace/shared/download/request/document-name';
 import type { NewDownload } from '../../downloads/download-schema.ts';
 import { exportList, importList, type Listed } from '../../downloads/exchange.ts';
@@ -56,27 +58,63 @@ export function exchangeMethods(manager: Manager): [string, Method][] {
       return { entries, skipped };
     },
     'millrace.import': async (p) => {
-      const gids: string[] = [];
+      const added = new Map<Listed, string>();
       const skipped: Skipped[] = [];
       const list = await importList(p.text, p.format);
       const described = await readExnodes(manager, list, p);
-      await manager.inTurns(list, (listed) => {
+      const { first, rest } = inOrder(list);
+      const descriptions = new Map<string, string>();
+      await manager.inTurns([...first, ...rest], (listed) => {
         try {
           const { download: planned, ended } = planOf(manager, listed, p);
           const read = described.get(listed);
           if (read instanceof MillraceError) throw read;
           const { gid } = planned;
-          const download = read === undefined ? planned : { ...read, gid };
+          const download = {
+            ...(read === undefined ? planned : { ...read, gid }),
+            ...linkOf(listed, descriptions),
+          };
           const record =
-            ended === undefined ? manager.add(download) : manager.addFinished(download, ended);
-          gids.push(record.gid);
+            ended === undefined
+              ? manager.add(download)
+              : manager.addFinished(download, ended, listed.isFollowed);
+          added.set(listed, record.gid);
+          const listedGid = listed.download.gid;
+          if (listed.isFollowed === true && listedGid !== undefined) {
+            descriptions.set(listedGid, record.gid);
+          }
         } catch (error) {
           skipped.push(skippedBy(listed, error));
         }
       });
-      return { gids, skipped };
+      const gids = list.flatMap((listed) => added.get(listed) ?? []);
+      return { gids, skipped: skipped.toSorted((a, b) => a.line - b.line) };
     },
   });
+}
+
+/** Puts followed descriptions before all others, as these name descriptions by the gids that they get here. */
+function inOrder(list: readonly Listed[]): { first: Listed[]; rest: Listed[] } {
+  const { first = [], rest = [] } = Object.groupBy(list, ({ isFollowed }) =>
+    isFollowed === true ? 'first' : 'rest',
+  );
+  return { first, rest };
+}
+
+/**
+ * Links a file to the description that has led to it. Only those of the same list count: a list says
+ * nothing about downloads that are here already. Without its description the file is one like others,
+ * which is not followed even if it describes some itself.
+ *
+ * @param descriptions gids of descriptions here by their gids in the list
+ */
+function linkOf(
+  { following }: Listed,
+  descriptions: ReadonlyMap<string, string>,
+): Pick<NewDownload, 'following' | 'follow'> {
+  if (following === undefined) return {};
+  const gid = descriptions.get(following);
+  return gid === undefined ? { follow: false } : { following: gid };
 }
 
 /** Reads the exNodes that links of a list lead to. @returns the downloads that these describe */
@@ -100,10 +138,7 @@ async function readExnodes(
   return new Map(links.map(({ listed }, i) => [listed, read[i] as NewDownload | MillraceError]));
 }
 
-interface Skipped {
-  readonly line: number;
-  readonly reason: string;
-}
+type Skipped = ResultOf<'millrace.import'>['skipped'][number];
 
 interface Plan {
   readonly download: NewDownload;
@@ -159,7 +194,10 @@ function previewOf(manager: Manager, listed: Listed, asked: ImportList): ImportE
 }
 
 function skippedBy(listed: Listed, error: unknown): Skipped {
-  return { line: listed.at, reason: toJsonRpcError(error).message };
+  const { message, data } = toJsonRpcError(error);
+  const { code, detail, particulars } = (data ?? {}) as Partial<FailureData>;
+  const why = code === undefined ? {} : { code, detail, particulars };
+  return { line: listed.at, reason: message, ...why };
 }
 
 function knowsCategory(manager: Manager, wanted: string): boolean {

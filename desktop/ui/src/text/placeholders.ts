@@ -7,6 +7,12 @@ export interface Placeholders {
   readonly 'bar.sortedBy': 'what';
   readonly 'mini.running.one': 'n';
   readonly 'mini.running.other': 'n';
+  readonly 'mini.paused.one': 'n';
+  readonly 'mini.paused.other': 'n';
+  readonly 'mini.failed.one': 'n';
+  readonly 'mini.failed.other': 'n';
+  readonly 'mini.waiting.one': 'n';
+  readonly 'mini.waiting.other': 'n';
   readonly 'selected.one': 'n';
   readonly 'selected.other': 'n';
   readonly 'list.of': 'part' | 'whole';

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { TEXT_FAULTS, type TextFaultCode } from '@millrace/shared/base/error-table/text-faults';
 import { ERRORS } from '@millrace/shared/base/errors';
 import { NOTES, type NoteCode, noteOf, noteOfError } from '@millrace/shared/base/notes';
+import { homeDetail, noteReason } from '@millrace/shared/download/request/home-reason';
 import { placeholdersOf, translationFaults } from '@millrace/shared/testing/catalogues';
 import { CATALOGUES, chooseLanguage, ERROR_WORDS, LANGUAGES, localeFor, Text } from './text.ts';
 
@@ -54,6 +55,11 @@ test('notes are shown in the language of the page, with the reason', () => {
   const left = noteOfError('source-left-out', error, { source: 'a.example' });
   expect(new Text('de').note(left)).toBe(
     'a.example wird nicht mehr benutzt: Der Server hat einen anderen Teil der Datei gesendet als verlangt',
+  );
+  const asked = noteOf('edges-not-asked', noteReason(homeDetail('signature')));
+  expect(new Text('de').note(asked)).toMatch(/: der Link ist signiert$/);
+  expect(new Text('en').note(asked)).toBe(
+    'Edges are not used, because the file may not be public: the link is signed',
   );
   expect(new Text('en').note(noteOf('name-taken', { name: 'x.1.iso' }))).toBe(
     'The name is taken: saving as x.1.iso',

@@ -81,7 +81,11 @@ export class Text extends Catalogue<Key, Placeholders> {
   note({ note, values = {}, text = '' }: NoteWords): string {
     const words: string | undefined = CATALOGUES[this.language][`note.${note as NoteCode}`];
     if (words === undefined) return text;
-    const { why, code } = values;
+    const { why, code, reason } = values;
+    if (why !== undefined && reason !== undefined) {
+      const particulars = { code: String(reason) };
+      return fill(words, { ...values, why: this.detail({ detail: String(why), particulars }) });
+    }
     if (why !== undefined && code === undefined) {
       return fill(words, { ...values, why: readableBytes(String(why), this.#sizes()) });
     }

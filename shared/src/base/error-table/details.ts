@@ -4,6 +4,7 @@
  * whose name ends in `Bytes` are sizes; other numbers are written as they are.
  */
 
+import { AFTER_DETAILS } from './after-details.ts';
 import { FILE_DETAILS } from './file-details.ts';
 import { NETWORK_DETAILS } from './network-details.ts';
 import { REQUEST_DETAILS } from './request-details.ts';
@@ -12,6 +13,7 @@ export const DETAILS = {
   ...NETWORK_DETAILS,
   ...FILE_DETAILS,
   ...REQUEST_DETAILS,
+  ...AFTER_DETAILS,
   /** Words of another program or of a server, which nobody translates. */
   quoted: '{text}',
   at: '{place}: {why}',

@@ -47,6 +47,11 @@ export function detailText({ code, values = {} }: Particulars): string {
   });
 }
 
+/** Returns a detail together with its English text, as it is kept and sent. */
+export function said(detail: Detail): { detail: string; particulars: Particulars } {
+  return { detail: detailText(detail), particulars: detail };
+}
+
 /**
  * Fills in the text of a detail.
  *

@@ -159,7 +159,15 @@ export const importEntry = named('ImportEntry', 'Download that an entry of a lis
   finished: z.boolean().describe('It only goes into the history.'),
   delicate: z.array(delicatePart),
 });
-const skipped = z.array(z.strictObject({ line: count, reason: z.string() }));
+const skipped = z.array(
+  z.strictObject({
+    line: count,
+    reason: z.string(),
+    code: z.string().optional().describe('The reason as a code of the table of errors.'),
+    detail: z.string().optional().describe('What the reason says of this entry.'),
+    particulars: particulars.optional(),
+  }),
+);
 export const importPreview = named('ImportPreview', 'Downloads that an import would add.', {
   entries: z.array(importEntry),
   skipped,

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { AFTER_ACTIONS, AFTER_STATES } from '../../download/after/after.ts';
 import { WHEN_DONE } from '../../download/after/when-done.ts';
-import { count, named, time } from './named.ts';
+import { count, named, particulars, time } from './named.ts';
 
 export const afterChoice = named(
   'AfterChoice',
@@ -32,6 +32,8 @@ export const afterStep = named('AfterStep', 'An action after a download.', {
     ),
   with: z.string().optional().describe('Folder of a move, name of a command.'),
   detail: z.string().optional().describe('Result, end of the output, or reason of a failure.'),
+  particulars: particulars.optional(),
+  error: z.string().optional().describe('Code of the error of a failed action.'),
   attempts: count.optional().describe('Attempts so far that failed or were interrupted.'),
   retryAt: time.optional().describe('When a webhook is sent again, Unix milliseconds.'),
 });

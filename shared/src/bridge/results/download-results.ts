@@ -41,6 +41,10 @@ export const downloadView = named('DownloadView', 'A download.', {
     .describe('Why a download that is not paused does not run.'),
   name: z.string().describe('File name as far as it is known.'),
   path: z.string().optional(),
+  notKept: z
+    .literal(true)
+    .optional()
+    .describe('It was only needed for the files that it describes, and has been deleted.'),
   dir: z.string(),
   urls: z.array(z.string()),
   length: count.optional().describe('Bytes of the file; absent while it is not known.'),

@@ -4,6 +4,7 @@
  */
 
 import type { Millis } from '../../base/clock.ts';
+import type { Particulars } from '../../base/error-table/particulars.ts';
 
 /** All actions, in the order in which they are carried out. */
 export const AFTER_ACTIONS = ['move', 'extract', 'run', 'open', 'webhook'] as const;
@@ -51,6 +52,10 @@ export interface AfterStep {
   readonly with?: string | undefined;
   /** Result, or the reason of a failure: at most `MAX_DETAIL_CHARS` characters. */
   readonly detail?: string | undefined;
+  /** The reason as data, for other languages than English. */
+  readonly particulars?: Particulars | undefined;
+  /** Code of the error of a failed action. */
+  readonly error?: string | undefined;
   /** Attempts so far that failed, or that the end of the daemon interrupted. */
   readonly attempts?: number | undefined;
   /** Unix milliseconds. */
@@ -151,7 +156,9 @@ export function withStep(
 ): readonly AfterStep[] {
   return steps.map((step, at) => {
     if (at !== index) return step;
-    return { ...step, ...change, detail: change.detail?.slice(0, MAX_DETAIL_CHARS) };
+    const { particulars, error } = change;
+    const detail = change.detail?.slice(0, MAX_DETAIL_CHARS);
+    return { ...step, ...change, detail, particulars, error };
   });
 }
 

@@ -2,6 +2,7 @@
 
 import type { AfterStep } from '@millrace/shared/bridge/rpc/settings-api';
 import { Icon, type IconName } from '@millrace/shared/ui/icons';
+import type { Text } from '../../text/text.ts';
 import { useText } from '../common/context.tsx';
 
 const ICONS: Readonly<Record<AfterStep['state'], IconName>> = {
@@ -27,7 +28,7 @@ export function AfterFacts({ steps }: { steps: readonly AfterStep[] }) {
     <section>
       <h3>{text.t('after.title')}</h3>
       <ul className="digests">
-        {steps.map(({ action, state, with: value, detail }) => (
+        {steps.map(({ action, state, with: value, ...why }) => (
           <li key={action}>
             <span className={`digest-state ${STATES[state]}`}>
               <Icon name={ICONS[state]} size={14} />
@@ -38,10 +39,23 @@ export function AfterFacts({ steps }: { steps: readonly AfterStep[] }) {
                   .join(' · ')}
               </span>
             </span>
-            {detail !== undefined && <span className="mono after-detail">{detail}</span>}
+            {why.detail !== undefined && (
+              <span className="mono after-detail">{reasonOf(text, why)}</span>
+            )}
           </li>
         ))}
       </ul>
     </section>
   );
+}
+
+/** Returns the reason in the reader's language; paths and words of other programs as they are. */
+function reasonOf(
+  text: Text,
+  { detail = '', particulars, error }: Pick<AfterStep, 'detail' | 'particulars' | 'error'>,
+): string {
+  if (particulars === undefined) return detail;
+  return error === undefined
+    ? text.detail({ detail, particulars })
+    : text.why({ code: error, message: detail, detail, particulars });
 }

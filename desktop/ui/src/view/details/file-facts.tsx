@@ -26,7 +26,11 @@ export function FileFacts({ row, detail }: FileProps) {
     <>
       <dl className="facts wide">
         <Fact name={text.t('details.path')}>{row.path ?? row.name}</Fact>
-        {isGone && <Fact name={text.t('details.saved')}>{text.t('details.notKept')}</Fact>}
+        {isGone && (
+          <Fact name={text.t('details.saved')}>
+            {text.t(row.notKept === true ? 'details.notKept' : 'details.placeUnknown')}
+          </Fact>
+        )}
         {row.path === undefined && !isGone && <Fact name={text.t('details.saved')}>{row.dir}</Fact>}
         {row.length !== undefined && (
           <Fact name={text.t('details.size')}>

@@ -114,7 +114,9 @@ export function TrashDialog() {
     <Dialog title={text.t('trash.title')} size="large">
       <div className="dialog-form">
         <div className="dialog-body">
-          <p className="quiet">{text.n('trash.text', days)}</p>
+          <p className="quiet">
+            {days > 0 ? text.n('trash.text', days) : text.t('trash.text.none')}
+          </p>
           {page !== undefined && items.length === 0 && (
             <p className="trash-empty">
               <Icon name="remove" size={28} />

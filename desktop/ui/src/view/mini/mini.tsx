@@ -18,22 +18,26 @@ export function Mini() {
   const count = useAppState(({ totals }) => totals?.byStatus.active ?? 0);
   const paused = useAppState(({ totals }) => totals?.byStatus.paused ?? 0);
   const isLost = useAppState(({ link }) => link.kind === 'lost');
+  const others = useOthers();
   const gids = useRunning();
+  const state = isLost
+    ? text.t('problem.connection')
+    : [text.n('mini.running', count), ...others].join(' · ');
   return (
     <main className="mini" aria-label={text.t('mini.label')}>
-      <header className="mini-head">
-        <strong className="figures">{rate(text, speed)}</strong>
-        <span className="quiet cut" role="status">
-          {isLost ? text.t('problem.connection') : text.n('mini.running', count)}
+      <header className={`mini-head${isLost ? ' lost' : ''}`}>
+        {!isLost && <strong className="figures">{rate(text, speed)}</strong>}
+        <span className="quiet cut" role="status" title={state}>
+          {state}
         </span>
-        {count > 0 && (
+        {!isLost && count > 0 && (
           <IconButton
             name="paused"
             label={text.t('bar.pauseAll')}
             onClick={() => void actions.pause()}
           />
         )}
-        {paused > 0 && (
+        {!isLost && paused > 0 && (
           <IconButton
             name="resume"
             label={text.t('bar.resumeAll')}
@@ -42,6 +46,12 @@ export function Mini() {
         )}
       </header>
       <DoneBanner />
+      {!isLost && count === 0 && (
+        <div className="mini-idle quiet">
+          <p>{text.t('side.idle')}</p>
+          <p className="note">{others.join(' · ')}</p>
+        </div>
+      )}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it. */}
       <ul className="mini-list" tabIndex={0} aria-label={text.t('mini.list')}>
         {gids.map((gid) => (
@@ -68,6 +78,21 @@ function MiniRow({ gid }: { gid: string }) {
       <Bar share={share} tone="active" isRunning={true} />
     </li>
   );
+}
+
+/** Returns how many downloads do not run and are not complete either, in words. */
+function useOthers(): readonly string[] {
+  const text = useText();
+  const waiting = useAppState(
+    ({ totals }) => (totals?.byStatus.queued ?? 0) + (totals?.byStatus.waiting ?? 0),
+  );
+  const paused = useAppState(({ totals }) => totals?.byStatus.paused ?? 0);
+  const failed = useAppState(({ totals }) => totals?.byStatus.error ?? 0);
+  return [
+    ...(failed > 0 ? [text.n('mini.failed', failed)] : []),
+    ...(paused > 0 ? [text.n('mini.paused', paused)] : []),
+    ...(waiting > 0 ? [text.n('mini.waiting', waiting)] : []),
+  ];
 }
 
 /** Returns the running downloads, whatever the list of the page shows. */

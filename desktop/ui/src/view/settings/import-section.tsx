@@ -208,7 +208,11 @@ function More({ count }: { count: number }) {
 function Skipped({ skipped }: Pick<ImportPreview, 'skipped'>) {
   const text = useText();
   if (skipped.length === 0) return null;
-  const lines = skipped.map(({ line, reason }) => ({ key: String(line), line, why: reason }));
+  const lines = skipped.map(({ line, reason, code, detail = '', particulars }) => ({
+    key: String(line),
+    line,
+    why: code === undefined ? reason : text.why({ code, message: reason, detail, particulars }),
+  }));
   return <Lines title={text.n('exchange.import.skipped', skipped.length)} lines={lines} />;
 }
 
