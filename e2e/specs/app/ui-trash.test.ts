@@ -79,6 +79,8 @@ ui.when('a removal', () => {
     await rowOf(ui.page, 'long.bin').click({ button: 'right' });
     await ui.page.getByRole('menuitem', { name: 'Remove from the list' }).click();
     await ui.page.getByText('long.bin removed from the list').waitFor();
+    // The menu would be that of the row which goes.
+    await rowOf(ui.page, 'long.bin').waitFor({ state: 'detached' });
     expect(existsSync(path)).toBe(true);
     await ui.page.getByRole('button', { name: 'Undo' }).last().click();
     await rowOf(ui.page, 'long.bin').click({ button: 'right' });

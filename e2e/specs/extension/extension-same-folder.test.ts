@@ -50,7 +50,7 @@ async function endsOnce(path: string): Promise<void> {
   await until(async () => {
     const there = (await readdir(stage.browser.downloads)).filter((one) => one.includes(name));
     [file = 'nothing'] = there;
-    return there.length <= 1 && !file.endsWith('load');
+    return there.length === 1 && !file.endsWith('load');
   });
   expect(file).toMatch(new RegExp(`^${name}(\\.1)?\\.bin$`));
   expect(sha256(await readFile(join(stage.browser.downloads, file)))).toBe(
