@@ -283,9 +283,11 @@ ui.when('a download', () => {
     const row = rowOf(ui.page, 'signed.bin');
     await row.click();
     await ui.page.keyboard.press('Delete');
-    await row.waitFor({ state: 'detached' });
     await ui.page.getByText('signed.bin removed from the list').waitFor();
+    // The button is there for ten seconds.
     await ui.page.getByRole('button', { name: 'Undo' }).click();
+    await ui.page.getByText('1 download is back').waitFor();
+    await ui.gidOf('signed.bin');
     await row.waitFor();
   });
 });

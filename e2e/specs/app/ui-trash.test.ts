@@ -82,7 +82,7 @@ ui.when('a removal', () => {
     // The menu would be that of the row which goes.
     await rowOf(ui.page, 'long.bin').waitFor({ state: 'detached' });
     expect(existsSync(path)).toBe(true);
-    await ui.page.getByRole('button', { name: 'Undo' }).last().click();
+    await ui.page.keyboard.press('Control+z');
     await rowOf(ui.page, 'long.bin').click({ button: 'right' });
     await ui.page.getByRole('menuitem', { name: 'Delete file' }).click();
     const dialog = ui.page.getByRole('alertdialog', { name: 'Delete the file?' });
