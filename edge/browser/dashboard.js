@@ -37,6 +37,8 @@ let offlineSince;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
 let asking = false;
+/** Number of times that were chosen: an answer to a question before the last one is of no use. */
+let choices = 0;
 
 /**
  * Returns the width of the first column of a grid, pixels.
@@ -56,9 +58,9 @@ async function poll() {
   clearTimeout(timer);
   if (asking) return;
   asking = true;
+  const asked = choices;
   try {
-    const asked = chosen();
-    const query = new URLSearchParams({ range: asked });
+    const query = new URLSearchParams({ range: chosen() });
     if (steps !== undefined) query.set('since', String(latestStep(steps)));
     const answer = await fetch(`/-/dashboard/data?${query}`, {
       cache: 'no-store',
@@ -68,9 +70,10 @@ async function poll() {
     if (answer.status === 401) return location.reload();
     if (!answer.ok) throw new Error(`status ${answer.status}`);
     const data = await answer.json();
-    // Another time has been chosen meanwhile.
-    if (asked === chosen()) show(data);
-    online();
+    if (asked === choices) {
+      show(data);
+      online();
+    }
   } catch {
     offline();
   } finally {
@@ -78,7 +81,8 @@ async function poll() {
   }
   // A hidden page does not poll; it does at once when it is shown again.
   if (document.hidden) return;
-  timer = setTimeout(poll, offlineSince === undefined ? POLL_MS : OFFLINE_POLL_MS);
+  const pause = offlineSince === undefined ? POLL_MS : OFFLINE_POLL_MS;
+  timer = setTimeout(poll, asked === choices ? pause : 0);
 }
 
 function chosen() {
@@ -190,6 +194,7 @@ addEventListener('resize', draw);
 place('range').addEventListener('change', () => {
   // The steps of a day are others than those of the last half hour.
   steps = undefined;
+  choices++;
   void poll();
 });
 followDownloads();

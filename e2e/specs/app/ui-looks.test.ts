@@ -32,6 +32,12 @@ const ui = new UiStage('looks and accessibility of the interface', async (stage)
   await daemon.add({ urls: urls('/running.iso', { bytes: 400 * MIB }), limit: 200_000 });
 });
 
+/** Opens a tab of the details, and waits until its panel is shown. */
+async function openTab(name: string): Promise<void> {
+  await ui.page.getByRole('tab', { name }).click();
+  await ui.page.getByRole('tabpanel', { name }).waitFor();
+}
+
 const STATES: readonly (readonly [string, () => Promise<void>])[] = [
   ['the list', async () => rowOf(ui.page, 'done.pdf').click()],
   [
@@ -42,9 +48,9 @@ const STATES: readonly (readonly [string, () => Promise<void>])[] = [
       await ui.page.getByRole('img', { name: /Block map/ }).waitFor();
     },
   ],
-  ['its sources', async () => ui.page.getByRole('tab', { name: 'Sources' }).click()],
-  ['its log', async () => ui.page.getByRole('tab', { name: 'Log' }).click()],
-  ['its file', async () => ui.page.getByRole('tab', { name: 'File' }).click()],
+  ['its sources', () => openTab('Sources')],
+  ['its log', () => openTab('Log')],
+  ['its file', () => openTab('File')],
   [
     'a signed file',
     async () => {
@@ -53,7 +59,13 @@ const STATES: readonly (readonly [string, () => Promise<void>])[] = [
       await ui.page.getByText('The file itself is signed').waitFor();
     },
   ],
-  ['a failed download', async () => rowOf(ui.page, 'gone.zip').click()],
+  [
+    'a failed download',
+    async () => {
+      await rowOf(ui.page, 'gone.zip').click();
+      await ui.page.getByRole('complementary').getByRole('heading', { name: 'gone.zip' }).waitFor();
+    },
+  ],
   [
     'the dialog for adding',
     async () => {
@@ -126,7 +138,7 @@ ui.when.each(['light', 'dark'] as const)('in the %s theme axe finds nothing seri
     await setTheme(theme);
     await ui.page.keyboard.press('Control+,');
     for (const name of PAGES) {
-      await ui.page.getByRole('tab', { name }).click();
+      await openTab(name);
       if (name === 'Schedule')
         await ui.page.getByRole('button', { name: 'Add time window' }).click();
       if (name === 'Resolvers')
@@ -161,8 +173,7 @@ ui.when('a narrow window', () => {
   test('shows the list, and filters and details over it', async () => {
     await ui.page.setViewportSize({ width: 420, height: 760 });
     const details = ui.page.getByRole('complementary');
-    if (await details.isVisible())
-      await ui.page.getByRole('button', { name: 'Close details' }).click();
+    await ui.page.getByRole('button', { name: 'Close details' }).click();
     await details.waitFor({ state: 'detached' });
     await fits(ui.page);
     expect(await barriers(ui.page)).toEqual([]);
@@ -179,7 +190,7 @@ ui.when('a narrow window', () => {
     await fits(ui.page);
     await ui.page.getByRole('button', { name: 'Close details' }).click();
     await ui.page.setViewportSize({ width: 1280, height: 800 });
-    await ui.page.getByRole('button', { name: 'All', exact: false }).first().click();
+    await filters.getByRole('button', { name: /^All/ }).click();
   });
 });
 
@@ -200,7 +211,7 @@ ui.when('colours that the system sets', () => {
     expect(fill).not.toBe(frame);
     expect(line).toBe('solid');
     const outline = (row: Element) => getComputedStyle(row).outlineStyle;
-    expect(await rowOf(ui.page, 'running.iso').evaluate(outline)).not.toBe('none');
+    await until(async () => (await rowOf(ui.page, 'running.iso').evaluate(outline)) !== 'none');
     expect(await rowOf(ui.page, 'done.pdf').evaluate(outline)).toBe('none');
     expect(await barriersWhereForced(ui.page)).toEqual([]);
     await ui.page.emulateMedia({ forcedColors: 'none' });

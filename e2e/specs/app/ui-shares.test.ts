@@ -150,7 +150,7 @@ ui.when('files that are sent', () => {
     const encrypt = page.getByRole('switch', { name: 'Encrypt' });
     await encrypt.focus();
     await page.keyboard.press('Space');
-    expect(await encrypt.isChecked()).toBe(true);
+    await until(() => encrypt.isChecked());
     await page.getByText('A browser opens the link').waitFor();
     expect(await barriers(page)).toEqual([]);
     await page.keyboard.press('Enter');
@@ -375,7 +375,8 @@ ui.when('files that are sent', () => {
     expect(await curl(link)).toBe(sha256(large));
     // The file, and the copy of its exNode: an upload that began anew would have made another one.
     expect((await depots.stored()).filter((one) => !before.has(one)).length).toBe(2);
-    expect(await readdir(join(ui.folder, 'state', 'shares'))).not.toContain(id);
+    const kept = join(ui.folder, 'state', 'shares');
+    await until(async () => !(await readdir(kept)).includes(id));
     // The end of an invitation was due before or after the kill.
     await until(async () => /^4(04|10)$/.test(await curl(fromGuest)));
   });

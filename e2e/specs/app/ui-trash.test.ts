@@ -58,8 +58,10 @@ ui.when('a removal', () => {
     await until(async () => (await trash()).items.some(({ kept }) => kept === 'partial'));
     const port = String(ui.daemon.port);
     await ui.daemon.stop();
+    // The message is shown for four seconds, and the page may be quicker than the daemon's answer.
+    const told = ui.page.getByText('Connected again').waitFor();
     ui.daemon = await startUiDaemon(ui.folder, ['--port', port]);
-    await ui.page.getByText('Connected again').waitFor();
+    await told;
     await ui.page.getByRole('button', { name: 'Trash' }).click();
     const dialog = ui.page.getByRole('dialog', { name: 'Trash' });
     await dialog.getByRole('checkbox', { name: 'long.bin' }).check();
@@ -79,8 +81,10 @@ ui.when('a removal', () => {
     await rowOf(ui.page, 'long.bin').click({ button: 'right' });
     await ui.page.getByRole('menuitem', { name: 'Remove from the list' }).click();
     await ui.page.getByText('long.bin removed from the list').waitFor();
+    // The menu would be that of the row which goes.
+    await rowOf(ui.page, 'long.bin').waitFor({ state: 'detached' });
     expect(existsSync(path)).toBe(true);
-    await ui.page.getByRole('button', { name: 'Undo' }).last().click();
+    await ui.page.keyboard.press('Control+z');
     await rowOf(ui.page, 'long.bin').click({ button: 'right' });
     await ui.page.getByRole('menuitem', { name: 'Delete file' }).click();
     const dialog = ui.page.getByRole('alertdialog', { name: 'Delete the file?' });

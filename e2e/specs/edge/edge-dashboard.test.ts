@@ -3,7 +3,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Route } from 'playwright-core';
 import { fetchAll, openResponse } from '../../fixtures/clients/http-client.ts';
 import { FaultOrigin } from '../../fixtures/faults/fault-origin.ts';
 import { freePorts } from '../../fixtures/origins/nginx.ts';
@@ -99,6 +99,27 @@ describe('with real traffic', () => {
     await shows(page, '#peers-use', /^In the last 24 hours: [\d.]+ .iB from other edges/);
     await page.getByLabel('Time').first().selectOption('last 30 minutes');
     await shows(page, '#clients', 'none in the last 30 minutes');
+  });
+
+  test('a time that is chosen again while an answer about later steps is on its way is asked for whole', async () => {
+    const isAsked = Promise.withResolvers<void>();
+    const goesOn = Promise.withResolvers<void>();
+    const since = /dashboard\/data\?.*since=/;
+    const hold = async (route: Route) => {
+      isAsked.resolve();
+      await goesOn.promise;
+      await route.continue();
+    };
+    await page.route(since, hold, { times: 1 });
+    await isAsked.promise;
+    const time = page.getByLabel('Time').first();
+    for (const range of ['last 24 hours', 'last 30 minutes']) await time.selectOption(range);
+    const whole = page.waitForRequest((request) =>
+      /dashboard\/data\?range=\w+$/.test(request.url()),
+    );
+    goesOn.resolve();
+    expect((await whole).url()).toContain('range=usual');
+    await shows(page, '[data-tile="hits"]', 'of 168 delivered');
   });
 
   test('the file in demand is shown with its hottest part', async () => {

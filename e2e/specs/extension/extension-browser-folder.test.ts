@@ -8,6 +8,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import type { Page } from 'playwright-core';
 import { type BrowserFile, BrowserFiles } from '../../fixtures/origins/browser-files.ts';
 import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
@@ -19,6 +20,7 @@ import { temporaryFolder } from '../../fixtures/programs/processes.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
 import { becomes, until } from '../../fixtures/until.ts';
 
+const seed = testSeed('hand-offs into the browser’s folder');
 const MB = 1024 * 1024;
 const { afterAll, afterEach, beforeAll, describe, test } = testsWhere(
   browserOrComplain('hand-offs into the browser’s folder'),
@@ -200,7 +202,6 @@ describe('a file that the app takes over', () => {
 });
 
 describe('nothing is lost, and no name stays held, when', () => {
-  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
   const random = seededRandom(seed);
 
   test.each([
@@ -210,7 +211,7 @@ describe('nothing is lost, and no name stays held, when', () => {
     ['the daemon', 'ending'],
     ['the background with it', 'committing'],
     ['the background with it', 'settling'],
-  ])(`%s ends in the phase %s (SEED=${seed})`, async (who, phase) => {
+  ])('%s ends in the phase %s', async (who, phase) => {
     const path = `/dies-${who === 'the daemon' ? 'daemon' : 'both'}-${phase}`;
     const name = path.slice(1);
     const reached = await browser.watchPhase(phase);

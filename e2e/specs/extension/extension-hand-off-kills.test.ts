@@ -1,12 +1,14 @@
 /** Hand-offs of the extension whose background, or the desktop's daemon, is killed at any moment. */
 
 import { seededRandom } from '@millrace/shared/base/clock';
+import { testSeed } from '@millrace/shared/node/testing/test-seed';
 import type { BrowserFile } from '../../fixtures/origins/browser-files.ts';
 import { ExtensionStage } from '../../fixtures/pages/extension-stage.ts';
 import { browserOrComplain } from '../../fixtures/pages/ui.ts';
 import { fileOf, HandOffs, MB } from '../../fixtures/stages/hand-offs.ts';
 import { testsWhere } from '../../fixtures/tests-where.ts';
 
+const seed = testSeed('hand-offs that are killed');
 const hooks = testsWhere(browserOrComplain('hand-offs that are killed'));
 const { beforeAll, describe, test } = hooks;
 
@@ -19,7 +21,6 @@ const SMALL = { minBytes: MB, takeInsecure: true };
 describe('whenever the background ends', () => {
   beforeAll(() => stage.browser.set({ ...SMALL, taker: 'desktop' }));
 
-  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
   const random = seededRandom(seed);
 
   /** The phase in which the background ends, and whether the file lets the hand-off succeed. */
@@ -35,7 +36,7 @@ describe('whenever the background ends', () => {
     ['restoring', { toTakers: 'reset' }],
   ];
 
-  test.each(deaths)(`while it is %s: %j (SEED=${seed})`, async (phase, more) => {
+  test.each(deaths)('while it is %s: %j', async (phase, more) => {
     const path = `/dies-${phase}-${more.toTakers ?? 'well'}`;
     const reached = await stage.browser.watchPhase(phase);
     const killed = reached().then(async () => {
@@ -50,7 +51,7 @@ describe('whenever the background ends', () => {
     await ends.endsOnce(path);
   });
 
-  test(`and the daemon ends with it (SEED=${seed})`, async () => {
+  test('and the daemon ends with it', async () => {
     for (const phase of ['offering', 'committing']) {
       const path = `/both-${phase}`;
       const reached = await stage.browser.watchPhase(phase);
@@ -70,9 +71,7 @@ describe('whenever the background ends', () => {
 });
 
 describe('at any moment, again and again', () => {
-  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
-
-  test.each(['desktop', 'browser'])(`the background ends: %s (SEED=${seed})`, async (taker) => {
+  test.each(['desktop', 'browser'])('the background ends: %s', async (taker) => {
     const random = seededRandom(seed);
     await stage.browser.set({ ...SMALL, taker });
     for (let download = 0; download < 3; download++) {

@@ -11,11 +11,11 @@ import { type AppState, FIRST_STATE } from './app-state.ts';
 import { appendSpeed, patchDetail } from './detail.ts';
 import { isShown, queryOf, showsOthers, type View } from './filter.ts';
 import {
-  EMPTY_WINDOW,
   PAGE_ROWS,
   PageReads,
   pagesToRead,
   stale,
+  withFirstPage,
   withPage,
   withRevision,
 } from './list-window.ts';
@@ -327,9 +327,10 @@ export class App {
       if (query !== this.#query) return;
       for (const row of downloads) this.rows.set(row.gid, row);
       const gids = downloads.map(({ gid }) => gid);
-      const base = anew ? EMPTY_WINDOW : this.state.list;
+      const page = { total, gids, revision };
+      const { list } = this.state;
       this.store.set({
-        list: withPage(base, offset, { total, gids, revision }),
+        list: anew ? withFirstPage(list, page) : withPage(list, offset, page),
         listState: 'ready',
       });
       if (this.rows.size > MAX_ROWS) this.#forgetRows();

@@ -7,6 +7,7 @@ import {
   PAGE_ROWS,
   PageReads,
   pagesToRead,
+  withFirstPage,
   withPage,
   withRevision,
 } from './list-window.ts';
@@ -32,6 +33,14 @@ describe('a window on a list', () => {
     expect(gidAt(list, 100)).toBeUndefined();
     expect(indexOf(list, 'g42')).toBe(42);
     expect(indexOf(list, 'g142')).toBe(-1);
+  });
+
+  test('of another view has to be read again if the list has changed on the way of its first page', () => {
+    const list = withFirstPage(withRevision(at(0, 250, 7), 8), page(0, 30, 7));
+    expect(list).toMatchObject({ total: 30, revision: 8 });
+    expect(gidAt(list, 29)).toBe('g29');
+    expect(pagesToRead(list, 0, 29)).toEqual([0]);
+    expect(pagesToRead(withFirstPage(list, page(0, 30, 8)), 0, 29)).toEqual([]);
   });
 
   test('shows old pages until they have been read again', () => {

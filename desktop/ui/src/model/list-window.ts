@@ -36,6 +36,17 @@ export function withPage(
   return { total: page.total, revision: Math.max(list.revision, page.revision), pages };
 }
 
+/**
+ * Begins a list with its first page, without the pages of the list before it. A revision that was
+ * told while the page was on its way still counts: the page is then old, and read again.
+ */
+export function withFirstPage(
+  before: ListWindow,
+  page: { readonly total: number; readonly gids: readonly string[]; readonly revision: number },
+): ListWindow {
+  return withPage({ ...EMPTY_WINDOW, revision: before.revision }, 0, page);
+}
+
 /** Sets the list's revision: pages of other revisions have to be read again. */
 export function withRevision(list: ListWindow, revision: number): ListWindow {
   return revision === list.revision ? list : { ...list, revision };

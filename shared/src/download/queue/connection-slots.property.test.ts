@@ -192,6 +192,17 @@ describe('connections divided among downloads', () => {
     );
   });
 
+  test('reach a download whose host was kept for one that the limit for all keeps from it', () => {
+    const downloads = new Downloads({ perHost: 1, total: 2 });
+    const claims = ['h x', 'a z', 'a y', 'f y'].map((pair) => pair.split(' ') as [string, string]);
+    for (const [key, host] of claims) downloads.play({ kind: 'claim', key, host, wanted: 1 });
+    const has = () => downloads.active.get('f y') === 1;
+    for (let turn = 0; turn < 9 && !has(); turn++) {
+      downloads.play({ kind: 'wait', key: 'a', host: 'x', wanted: 0 });
+    }
+    expect(has()).toBe(true);
+  });
+
   test('are given back by a download that leaves or wants none', () => {
     const downloads = new Downloads({ perHost: 5, total: 24 });
     downloads.play({ kind: 'claim', key: 'a', host: 'x', wanted: 6 });

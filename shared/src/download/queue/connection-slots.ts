@@ -179,20 +179,41 @@ export class ConnectionSlots<K> {
     return false;
   }
 
-  /** Computes all shares. */
+  /**
+   * Computes all shares. A share that the total takes back from a download is given to others of its
+   * host, which the total may allow one: a download that waits for a place among all would otherwise
+   * also wait for one at a host where nobody has it.
+   */
   #divide(now: Millis): void {
-    const shares = new Map<Claim<K>, number>();
-    for (const host of this.#hosts.keys()) {
-      const claims = this.#claimsAt(host).sort((a, b) => a.turn - b.turn);
-      const wanted = claims.map((claim) => claim.wanted);
-      const divided = fairShares(wanted, this.#limits.perHost);
-      for (const [i, claim] of claims.entries()) shares.set(claim, divided[i] as number);
+    const most = new Map<Claim<K>, number>();
+    let shares = this.#divideHosts(most);
+    for (let isTakenBack = true; isTakenBack; ) {
+      const before = new Map(shares);
+      this.#divideTotal(shares);
+      isTakenBack = false;
+      for (const [claim, share] of shares) {
+        if (share === before.get(claim)) continue;
+        most.set(claim, share);
+        isTakenBack = true;
+      }
+      if (isTakenBack) shares = this.#divideHosts(most);
     }
-    this.#divideTotal(shares);
     for (const [claim, share] of shares) {
       if (claim.share > 0 !== share > 0) claim.since = now;
       claim.share = share;
     }
+  }
+
+  /** Divides the connections to each host. @param most largest shares, where they are bounded */
+  #divideHosts(most: ReadonlyMap<Claim<K>, number>): Map<Claim<K>, number> {
+    const shares = new Map<Claim<K>, number>();
+    for (const host of this.#hosts.keys()) {
+      const claims = this.#claimsAt(host).sort((a, b) => a.turn - b.turn);
+      const wanted = claims.map((claim) => Math.min(claim.wanted, most.get(claim) ?? Infinity));
+      const divided = fairShares(wanted, this.#limits.perHost);
+      for (const [i, claim] of claims.entries()) shares.set(claim, divided[i] as number);
+    }
+    return shares;
   }
 
   /** Takes back shares above the total, from the downloads that have most. */

@@ -15,6 +15,15 @@ export interface GivenFiles {
   readonly metalinks: readonly GivenMetalink[];
 }
 
+/** Returns the links and documents of the dialog with those of other files added. */
+export function withGiven(now: GivenFiles, more: GivenFiles): GivenFiles {
+  const isBlank = now.text.trim() === '';
+  return {
+    text: more.text === '' ? now.text : isBlank ? more.text : `${now.text.trimEnd()}\n${more.text}`,
+    metalinks: [...now.metalinks, ...more.metalinks],
+  };
+}
+
 /**
  * Reads documents, and the texts of all other files, in which the daemon finds the links. Shows a
  * message for each file that cannot be read.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ProbedLink } from '@millrace/shared/bridge/rpc/adding-api';
-import { afterAnswers, afterChoice, NOTHING_LEFT_OUT } from './left-out.ts';
+import { afterAnswers, afterChoice, leftAfter, NOTHING_LEFT_OUT } from './left-out.ts';
 
 const good: ProbedLink = { resumable: true, length: 500 };
 const bad = (problem: string): ProbedLink => ({ resumable: false, problem });
@@ -48,4 +48,11 @@ describe('a link that a server was asked about', () => {
     const { leftOut } = afterAnswers(NOTHING_LEFT_OUT, one(bad('origin-gone')));
     expect(afterAnswers(afterChoice(leftOut, ['u']), one(good)).back).toEqual([]);
   });
+});
+
+test('a click changes its link alone, although an answer has just unchecked another one', () => {
+  const left = new Set(['by-answer']);
+  expect(leftAfter(left, ['clicked'], false)).toEqual(new Set(['by-answer', 'clicked']));
+  expect(leftAfter(new Set(['by-answer', 'clicked']), ['clicked'], true)).toEqual(left);
+  expect(leftAfter(left, ['by-answer'], false)).toEqual(left);
 });

@@ -58,6 +58,24 @@ export function afterAnswers(leftOut: LeftOut, answers: ReadonlyMap<string, Prob
   return { leftOut: { ...leftOut, byAnswers }, out, back };
 }
 
+/**
+ * Returns the unchecked links after the user has checked or unchecked some.
+ *
+ * @param left unchecked links of that moment, which answers may have changed since the click
+ */
+export function leftAfter(
+  left: ReadonlySet<string>,
+  keys: readonly string[],
+  isChecked: boolean,
+): ReadonlySet<string> {
+  const next = new Set(left);
+  for (const key of keys) {
+    if (isChecked) next.delete(key);
+    else next.add(key);
+  }
+  return next;
+}
+
 /** Takes links that the user has checked or unchecked: answers change nothing about them. */
 export function afterChoice(leftOut: LeftOut, urls: readonly string[]): LeftOut {
   return { ...leftOut, byUser: new Set([...leftOut.byUser, ...urls]) };

@@ -8,7 +8,8 @@ import { Lines } from '@millrace/shared/ui/fields';
 import { useEffect, useMemo, useState } from 'react';
 import { commonRequest, FIRST_FORM, problemsOf, requestsOf } from '../../model/adding/add-form.ts';
 import { filtered, NO_FILTER, type ShownLink } from '../../model/adding/found-filter.ts';
-import type { GivenFiles } from '../../model/adding/given-files.ts';
+import { type GivenFiles, withGiven } from '../../model/adding/given-files.ts';
+import { leftAfter } from '../../model/adding/left-out.ts';
 import type { DialogState, GivenMetalink } from '../../model/app-state.ts';
 import { leadsToMetalink } from '../../model/metalinks.ts';
 import { batches, MAX_TEXT_CHARS } from '../../model/text-pieces.ts';
@@ -43,12 +44,10 @@ export function AddDialog({ given }: AddProps) {
   const actions = useActions();
   const settings = useAppState((state) => state.settings);
   const [taken, setTaken] = useState(given);
-  const [typed, setTyped] = useState(given.text);
-  const [opened, setOpened] = useState(given.metalinks);
-  const take = ({ text: more, metalinks }: GivenFiles) => {
-    if (more !== '') setTyped(typed.trim() === '' ? more : `${typed.trimEnd()}\n${more}`);
-    if (metalinks.length > 0) setOpened([...opened, ...metalinks]);
-  };
+  const [draft, setDraft] = useState<GivenFiles>({ text: given.text, metalinks: given.metalinks });
+  const { text: typed, metalinks: opened } = draft;
+  // Reading files takes time, in which the user goes on typing.
+  const take = (more: GivenFiles) => setDraft((now) => withGiven(now, more));
   const [offered, setOffered] = useState(given.offered === true);
   if (given !== taken) {
     setTaken(given);
@@ -93,21 +92,11 @@ export function AddDialog({ given }: AddProps) {
     return hasTools ? filtered(kept, filter) : kept;
   }, [links, filter, hasTools, replaced]);
 
-  const toggle = (key: string) => {
-    const next = new Set(left);
-    if (!next.delete(key)) next.add(key);
-    setLeft(next);
-    probing.choose([key]);
+  const check = (keys: readonly string[], isChecked: boolean) => {
+    setLeft((now) => leftAfter(now, keys, isChecked));
+    probing.choose(keys);
   };
-  const checkAll = (checked: boolean) => {
-    const next = new Set(left);
-    for (const { url } of shown) {
-      if (checked) next.delete(url);
-      else next.add(url);
-    }
-    setLeft(next);
-    probing.choose(shown.map(({ url }) => url));
-  };
+  const toggle = (key: string) => check([key], left.has(key));
   // Links that the filter hides are not added: nobody sees whether they are checked.
   const wanted = shown.filter(({ url }) => !left.has(url));
   const described: Described[] = metalinks.flatMap((from) =>
@@ -193,7 +182,10 @@ export function AddDialog({ given }: AddProps) {
         }
         onSubmit={() => void submit()}
       >
-        <LinksField value={typed} onChange={setTyped} />
+        <LinksField
+          value={typed}
+          onChange={(typed) => setDraft((now) => ({ ...now, text: typed }))}
+        />
         <div className="add-line">
           <span className="note" role="status">
             {found.reading && text.n('add.reading', found.links.length)}
@@ -225,7 +217,7 @@ export function AddDialog({ given }: AddProps) {
             shown={shown}
             filter={filter}
             onFilter={setFilter}
-            onAll={checkAll}
+            onAll={(isChecked) => check(urlsOf(shown), isChecked)}
           />
         )}
         {shown.length + described.length > 0 && (
@@ -272,7 +264,7 @@ export function AddDialog({ given }: AddProps) {
               ? undefined
               : (probing.probed.get(only.url)?.name ?? only.name)
           }
-          onChange={(change) => setForm({ ...form, ...change })}
+          onChange={(change) => setForm((now) => ({ ...now, ...change }))}
         />
       </DialogForm>
     </Dialog>
@@ -285,6 +277,8 @@ interface Described {
   readonly file: MetalinkFile;
   readonly from: GivenMetalink;
 }
+
+const urlsOf = (links: readonly ShownLink[]) => links.map(({ url }) => url);
 
 function fileKey(document: GivenMetalink, index: number): string {
   return `${document.name} ${index} ${document.base64.length}`;

@@ -30,7 +30,10 @@ const NOTHING: Found = {
 };
 
 /** Has the daemon find the links in a text; links already in the list start unchecked. */
-export function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => void): Found {
+export function useFound(
+  typed: string,
+  setLeft: (change: (left: ReadonlySet<string>) => ReadonlySet<string>) => void,
+): Found {
   const app = useApp();
   const [found, setFound] = useState(NOTHING);
   // A dialog may be open before the page has its connection: with a link that was shared with it.
@@ -51,12 +54,18 @@ export function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => 
       const links = new Map<string, FoundLink>();
       const problems = new Map<string, TextFault>();
       let truncated = typed.length > MAX_TEXT_CHARS;
+      let shown: number | undefined;
       const show = (reading: boolean) => {
+        const all = [...links.values()];
         setFound({
-          ...{ links: [...links.values()], truncated, asked: true, reading },
+          ...{ links: all, truncated, asked: true, reading },
           problems: [...problems.values()].slice(0, MAX_PROBLEMS),
         });
-        setLeft(new Set(leftAtFirst([...links.values()])));
+        // While more is read, the user may check and uncheck the links that are shown already.
+        const isFirst = shown === undefined;
+        const more = leftAtFirst(all.slice(shown ?? 0));
+        setLeft((left) => new Set(isFirst ? more : [...left, ...more]));
+        shown = all.length;
       };
       for (const piece of textPieces(withoutMagnets(typed))) {
         const answer = await app.attempt(app.call('millrace.parseText', { text: piece }));

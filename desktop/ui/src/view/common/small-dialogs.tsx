@@ -126,13 +126,19 @@ export function ChangeDialog({ gid }: { gid: string }) {
   return row === undefined ? null : <ChangeForm row={row} />;
 }
 
+/** Changes what the user has touched: another page may change the rest while the dialog is open. */
 function ChangeForm({ row }: { row: DownloadView }) {
   const text = useText();
   const app = useApp();
   const actions = useActions();
-  const [limit, setLimit] = useState(row.limit === undefined ? '' : bytes(text, row.limit));
-  const [priority, setPriority] = useState(priorityOf(row));
-  const [category, setCategory] = useState(row.category ?? null);
+  const [first] = useState({
+    limit: row.limit === undefined ? '' : bytes(text, row.limit),
+    priority: priorityOf(row),
+    category: row.category ?? null,
+  });
+  const [limit, setLimit] = useState(first.limit);
+  const [priority, setPriority] = useState(first.priority);
+  const [category, setCategory] = useState(first.category);
   const [dir, setDir] = useState('');
   const [file, setFile] = useState('');
   const [checksum, setChecksum] = useState('');
@@ -146,9 +152,9 @@ function ChangeForm({ row }: { row: DownloadView }) {
     const change = {
       gids: [row.gid],
       ...(failed ? { retry: true } : {}),
-      ...(bytesPerSecond === (row.limit ?? null) ? {} : { limit: bytesPerSecond ?? null }),
-      ...(priority === priorityOf(row) ? {} : { priority: PRIORITIES[priority] }),
-      ...(category === (row.category ?? null) ? {} : { category }),
+      ...(limit === first.limit ? {} : { limit: bytesPerSecond ?? null }),
+      ...(priority === first.priority ? {} : { priority: PRIORITIES[priority] }),
+      ...(category === first.category ? {} : { category }),
       ...(dir.trim() === '' ? {} : { dir: dir.trim() }),
       ...(file.trim() === '' ? {} : { file: file.trim() }),
       ...(digest === undefined ? {} : { digests: [digest] }),
