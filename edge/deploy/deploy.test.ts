@@ -214,7 +214,7 @@ describe('the guide for operators', () => {
   test('says what to look at for each error that a client cannot mend', () => {
     // Errors of the command line and the daemon, or by the wish of a client.
     const others =
-      /^(daemon-.*|remote-.*|not-paired|not-remote|state-.*|proxy-.*|different-file|resolver-.*|rest-missing|file-lost|version-unproven|not-cached|checksum-mismatch|bad-signature|origin-refused|origin-unknown|network-away|source-refused)$/;
+      /^(daemon-.*|remote-.*|not-paired|not-remote|state-.*|proxy-.*|different-file|resolver-.*|rest-missing|file-lost|copies-lost|version-unproven|not-cached|checksum-mismatch|bad-signature|origin-refused|origin-unknown|network-away|source-refused)$/;
     const operators = Object.entries(ERRORS).filter(
       ([code, { status }]) =>
         ([401, 403, 429].includes(status) || status >= 500) && !others.test(code),

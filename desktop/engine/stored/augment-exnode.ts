@@ -151,7 +151,7 @@ class AugmentRun {
     this.#options.signal.throwIfAborted();
     const { missing } = plan;
     const failure = this.#shortage();
-    // What others have done shows that a failure was the depot's own.
+    // A failure was the depot's own if others stored theirs meanwhile.
     if (this.#added > 0) this.#options.history.confirm();
     return { exnode: this.#spaces.exnode, added: this.#added, missing, failure };
   }

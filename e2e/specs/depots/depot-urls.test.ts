@@ -140,7 +140,7 @@ test('copies that are stored stay when one depot fails, and the same command add
     const [, [listed]] = await running(['depots', '--json']);
     return listed.depots.find((one: Document) => one.origin === origin)?.repute;
   };
-  // What was seen of depots is remembered: one has stored a copy, and one takes no files of this owner.
+  // The computer remembers that one depot has stored a copy, and that one takes nothing of this owner.
   expect([await repute(second), await repute(closed)]).toEqual(['good', 'full']);
   const [again, said] = await running(args);
   expect([again, said.at(-1)]).toMatchObject([0, { event: 'done', sha256: sha256(content) }]);
