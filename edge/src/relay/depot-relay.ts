@@ -16,6 +16,7 @@ import { canAnswer, endResponse, streamOf } from '../clients/connection.ts';
 import type { Exchange } from '../clients/exchanges.ts';
 import { sendInterimAnswer } from '../clients/interim-answer.ts';
 import { hasBody, isWhole } from '../clients/request-bodies.ts';
+import { wideBytes, widenWindow } from '../clients/upload-window.ts';
 import { findDepotTag } from '../depot/depot-tag.ts';
 import { suspendRequestTimeout } from '../listen/uploads.ts';
 import { passedOn, RELAY_FIELDS, relayPath } from './relay-protocol.ts';
@@ -42,6 +43,8 @@ export interface DepotRelayOptions {
 
 /** Memory that a relayed request takes besides those of its connections. */
 export const RELAY_BYTES = 4 * 64 * 1024;
+/** Bytes of a body that are more than a depot that refuses it may leave under way. */
+const ADMITTED_BYTES = 512 * 1024;
 /** Connections without a request that are kept. */
 const SPARE_CONNECTIONS = 32;
 /** Time after which a client may ask again: a process that has died is started again within it. */
@@ -61,7 +64,7 @@ export class DepotRelay {
 
   /** Memory of the requests under way, bytes. */
   get bytes(): number {
-    return this.#running * RELAY_BYTES;
+    return this.#running * RELAY_BYTES + wideBytes();
   }
 
   /** Returns true for ids that the depot of this edge has given. */
@@ -171,13 +174,21 @@ export class DepotRelay {
       if (!(await isWanted(up))) return;
       if (canAnswer(res)) res.writeContinue();
     }
+    let [passed, narrow] = [0, () => {}];
     try {
       for await (const bytes of req.iterator({ destroyOnReturn: false })) {
         if (up.destroyed) return;
+        // The depot has admitted an upload of which it takes that much.
+        if (passed <= ADMITTED_BYTES && passed + bytes.length > ADMITTED_BYTES) {
+          narrow = widenWindow(res);
+        }
+        passed += bytes.length;
         if (!up.write(bytes, () => freeBytes(bytes))) await taken(up);
       }
     } catch (cause) {
       throw new MillraceError('interrupted', 'client left', { cause });
+    } finally {
+      narrow();
     }
     if (!isWhole(req, res)) throw new MillraceError('interrupted', 'client left');
     up.end();

@@ -11,6 +11,7 @@ import { APPENDS, CLIENT_APPENDS, OWNER_PULLS, PULLS } from '../admission/resour
 import { ChunkStore } from '../agent/chunk-store.ts';
 import { DepotFiles } from '../agent/depot-files.ts';
 import type { Exchanges } from '../clients/exchanges.ts';
+import { wideBytes } from '../clients/upload-window.ts';
 import { BlockSource } from '../compose/block-source.ts';
 import { StoredRanges, type StoredRangesOptions } from '../compose/stored-ranges.ts';
 import { WholeFiles } from '../compose/whole-files.ts';
@@ -190,7 +191,10 @@ export function openDepotServer(
       limit: APPENDS,
       perClient: CLIENT_APPENDS,
     });
-    account.share('depot', () => use.appends * APPEND_BYTES + use.reads * READ_MEMORY_BYTES);
+    account.share(
+      'depot',
+      () => use.appends * APPEND_BYTES + use.reads * READ_MEMORY_BYTES + wideBytes(),
+    );
     if (depots !== undefined) {
       const announcements = new Announcements((id) => tellNetwork(id, upkeep, log));
       store.depot.onChanged = (id) => announcements.announce(id);

@@ -22,6 +22,7 @@ import { formatDepotLink } from '@millrace/shared/http/urls/depot-link';
 import { sleep } from '@millrace/shared/node/sleep';
 import { streamOf } from '../../clients/connection.ts';
 import { sendInterimAnswer } from '../../clients/interim-answer.ts';
+import { widenWindow } from '../../clients/upload-window.ts';
 import type { Allocation, Turn } from '../../depot/allocation.ts';
 import { append } from '../../depot/append.ts';
 import type { Allocated } from '../../depot/depot.ts';
@@ -208,7 +209,7 @@ async function appendBody(
   if (whole !== undefined) await depot.contents.setLength(allocation, whole);
   // Refused before the client has sent it in vain.
   if (content !== undefined) depot.space.makeRoom(allocation, start + content);
-  const ended = [use.beginAppend(exchange.clientKey)];
+  const ended = [use.beginAppend(exchange.clientKey), widenWindow(res)];
   if (streamOf(res) === undefined) ended.push(suspendRequestTimeout(req.socket));
   const signal = AbortSignal.any([turn.signal, exchange.controller.signal]);
   const expected = statedDigest(req, 'content-digest');
