@@ -58,6 +58,7 @@ export const MEASUREMENTS: readonly Measurement[] = [
   lab('streaming', 'A player beside a download, in virtual time', LOCI, 1),
   lab('windows', 'Windows, in virtual time', `${BENCHMARKS}#windows-nsdi-figure-9`, 1),
   lab('check', 'How exact the laboratory is here', BENCHMARKS, 2),
+  lab('depots', 'A file to depots and back', DEPOTS, 5),
   lab('vanished', 'Clients that vanish', VANISHED, 3),
   lab('anycast', 'Anycast routes that are moved', `${BENCHMARKS}#anycast-routes-anycast-22-33`, 2, [
     'bird',
@@ -67,6 +68,7 @@ export const MEASUREMENTS: readonly Measurement[] = [
   bench('ui', 'The interface with long lists', FAST, 4, ['chromium']),
   bench('shell', "The app's window with 10,000 entries of history", FAST, 3, ['electron']),
   program('stripes --downloads 50', 'Coded shards whose depots die', DEPOTS, 4),
+  program('coding', 'Coding of shards, by processor time', DEPOTS, 0.5),
   program('coded-memory', 'Memory of a download in coded shards', DEPOTS, 2),
   program('memory', "An edge's memory under floods", FAST, 4),
   program('hostile --minutes 3', 'Hostile clients beside honest ones', FAST, 4),

@@ -32,8 +32,9 @@ export class Actions {
     });
   }
 
+  /** Opens a dialog, or closes it. The side bar of a narrow page gives way to it. */
   open(dialog: DialogState | undefined): void {
-    this.#app.store.set({ dialog });
+    this.#app.store.set(dialog === undefined ? { dialog } : { dialog, sideOpen: false });
   }
 
   openSettings(page: SettingsPage = 'folders'): void {

@@ -27,11 +27,14 @@ export function Dialog({ title, children, size = 'medium', alert = false }: Dial
     event.preventDefault();
     first.focus();
   };
-  // A dialog that a key has opened has no button to give the focus back to.
+  // A dialog that a key has opened has no button to give the focus back to, and one of the side bar may be hidden.
   const giveBack = (event: Event) => {
     event.preventDefault();
-    const usable = before instanceof HTMLElement && before.isConnected && before !== document.body;
-    const target = usable ? before : document.querySelector<HTMLElement>('[role="grid"]');
+    const isThere = before instanceof HTMLElement && before.isConnected && before !== document.body;
+    const target =
+      isThere && getComputedStyle(before).visibility !== 'hidden'
+        ? before
+        : document.querySelector<HTMLElement>('[role="grid"]');
     target?.focus();
   };
   return (
