@@ -75,8 +75,10 @@ describe('an edge with anycast routes', () => {
       await drain('POST');
       await withdrawn();
       await until(async () => (await fetch(`${url}/-/ready`)).status === 503);
-      expect(await status()).toMatchObject({ draining: false, takesClients: false });
-      expect((await status()).anycast.reason).toBe('leaving');
+      // Processes are told one after the other, and of the routes only once the file is on the disk.
+      await until(async () => !(await status()).takesClients);
+      await until(async () => (await status()).anycast.reason === 'leaving');
+      expect((await status()).draining).toBe(false);
       await drain('DELETE');
       await announced();
       await until(async () => (await fetch(`${url}/-/ready`)).status === 200);
