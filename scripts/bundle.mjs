@@ -19,12 +19,6 @@ export const COMMANDS = {
   'native-host': 'desktop/native-host/main.ts',
 };
 
-/** The edge, likewise. Each thread needs a file of its own. */
-export const EDGE = {
-  edge: 'edge/src/main.ts',
-  'sum-worker': 'edge/src/depot/sums/sum-worker.ts',
-};
-
 /** Libraries of native code by the package that uses them: they stay out of bundles. */
 export const NATIVE = { '@node-rs/xxhash': 'desktop', koffi: 'edge' };
 

@@ -8,7 +8,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { VERSION } from '../shared/src/base/version.ts';
 import { buildUi } from './build-ui.mjs';
-import { bundle, COMMANDS, EDGE, NATIVE, root } from './bundle.mjs';
+import { bundle, COMMANDS, NATIVE, root } from './bundle.mjs';
 
 const NODE_MAJOR = 24;
 
@@ -64,10 +64,11 @@ function bundleCommands(programs) {
 }
 
 function bundleEdge(programs) {
-  return bundled(programs, EDGE, {
-    'edge/browser': './edge-page/',
-    'shared/style/base.css': './edge-page/shared/base.css',
-  });
+  return bundled(
+    programs,
+    { edge: 'edge/src/main.ts' },
+    { 'edge/browser': './edge-page/', 'shared/style/base.css': './edge-page/shared/base.css' },
+  );
 }
 
 /** Bundles programs. @returns the paths of the sources in them, from the root of the repository */

@@ -14,7 +14,7 @@ import {
   pieceRange,
 } from '@millrace/shared/base/digest';
 import { LEAF_BYTES } from '@millrace/shared/download/torrent/merkle';
-import { hashThread } from './hash-thread.ts';
+import { HashThread } from './hash-thread.ts';
 
 /** Bytes to hash per request to the thread: a restart waits for at most that many. */
 const STEP_BYTES = 16 * 1024 * 1024;
@@ -30,7 +30,7 @@ export interface HashedFile {
 export class FileHasher {
   readonly #file: HashedFile;
   readonly #algorithms: readonly DigestAlgorithm[];
-  readonly #thread = hashThread();
+  readonly #thread = new HashThread();
   /** Bytes that the digests cover. */
   #hashedBytes = 0;
   #removals: number;

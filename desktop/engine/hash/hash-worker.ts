@@ -5,9 +5,9 @@
 
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
+import { parentPort } from 'node:worker_threads';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { LEAF_BYTES, MerkleTree } from '@millrace/shared/download/torrent/merkle';
-import { answerRequests } from '@millrace/shared/node/threads/thread-answers';
 import { BodyCipher } from '../seal/body-cipher.ts';
 
 /** Requests to the thread, which answers them in order. */
@@ -30,6 +30,19 @@ export type HashRequest =
       /** Leaves of the tree whose root is wanted (BEP 52); undefined: a plain digest. */
       readonly leaves: number | undefined;
     };
+
+/** A request with a number, because several requests may be open at once. */
+export interface NumberedRequest {
+  readonly id: number;
+  readonly request: HashRequest;
+}
+
+export interface HashReply {
+  readonly id: number;
+  /** Hexadecimal; undefined for requests without a result. */
+  readonly hexes?: readonly string[];
+  readonly error?: string;
+}
 
 /**
  * Bytes to read at a time: few enough to be hashed from the processor's cache, where the kernel has
@@ -105,26 +118,22 @@ class File {
 
 let file: File | undefined;
 
-/** @returns hexadecimal digests; none for requests without a result */
-function answer(request: HashRequest): readonly string[] {
+function answer(request: HashRequest): string[] | undefined {
   switch (request.kind) {
     case 'open':
       file?.close();
       file = new File(request.path, request.algorithms);
-      return [];
+      return undefined;
     case 'extend':
-      file?.extend(request.end);
-      return [];
+      return void file?.extend(request.end);
     case 'restart':
-      file?.restart();
-      return [];
+      return void file?.restart();
     case 'digests':
-      return file?.digests() ?? [];
+      return file?.digests();
     case 'ranges': {
       const { algorithm, ranges, bodyKey, leaves } = request;
       const open = file;
-      if (open === undefined) return [];
-      return ranges.map((range) => digestOf(open, algorithm, range, bodyKey, leaves));
+      return open && ranges.map((range) => digestOf(open, algorithm, range, bodyKey, leaves));
     }
   }
 }
@@ -140,4 +149,13 @@ function digestOf(
   return from.range(algorithm, start, end, bodyKey);
 }
 
-answerRequests(answer);
+parentPort?.on('message', ({ id, request }: NumberedRequest) => {
+  let reply: HashReply;
+  try {
+    const hexes = answer(request);
+    reply = hexes === undefined ? { id } : { id, hexes };
+  } catch (error) {
+    reply = { id, error: (error as Error).message };
+  }
+  parentPort?.postMessage(reply);
+});

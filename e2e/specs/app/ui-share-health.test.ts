@@ -7,6 +7,7 @@ import type { ShareView } from '@millrace/shared/bridge/rpc/share-api';
 import { barriers, fits } from '../../fixtures/pages/axe.ts';
 import { startUiDaemon } from '../../fixtures/pages/ui.ts';
 import { UiStage } from '../../fixtures/pages/ui-stage.ts';
+import { shareOf, shareReaches } from '../../fixtures/programs/sent-files.ts';
 import { DepotStage, OWNER_TOKEN } from '../../fixtures/stages/depot-stage.ts';
 import { HeldDepot } from '../../fixtures/stages/held-depot.ts';
 import { until } from '../../fixtures/until.ts';
@@ -24,24 +25,11 @@ afterAll(() => held.close());
 const ui = new UiStage('the depots of files that were sent');
 const name = 'minutes.txt';
 
-async function shareOf(): Promise<ShareView | undefined> {
-  const { shares } = await ui.daemon.call('millrace.shares');
-  return shares.find((share) => share.name === name);
-}
-
-/** Waits until a file is stored, and nothing is done with it. */
-async function stored(): Promise<ShareView> {
-  let share: ShareView | undefined;
-  await until(async () => {
-    share = await shareOf();
-    return share?.state === 'shared' && share.changing === undefined;
-  });
-  return share as ShareView;
-}
+const stored = () => shareReaches(ui.daemon, name, 'shared');
 
 /** Waits until the depots of the file are asked for something. */
 async function changes(changing: ShareView['changing']): Promise<void> {
-  await until(async () => (await shareOf())?.changing === changing);
+  await until(async () => (await shareOf(ui.daemon, name))?.changing === changing);
 }
 
 const dialog = () => ui.page.getByRole('dialog', { name: `Depots of ${name}` });
@@ -120,11 +108,11 @@ ui.when('files that were sent', () => {
     ui.daemon = await startUiDaemon(ui.folder);
     await held.held;
     await changes('repairing');
-    const { id, state } = (await shareOf()) as ShareView;
+    const { id, state } = (await shareOf(ui.daemon, name)) as ShareView;
     expect(state).toBe('shared');
     // The held depot never takes the bytes: only a stop ends the repair.
     const { state: after } = await ui.daemon.call('millrace.revokeShare', { id });
     expect(after).toBe('revoking');
-    await until(async () => (await shareOf())?.changing !== 'repairing');
+    await until(async () => (await shareOf(ui.daemon, name))?.changing !== 'repairing');
   });
 });

@@ -1,7 +1,7 @@
 /** Files that are sent from the page: a real daemon, a real depot, a real browser. */
 
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
@@ -12,6 +12,7 @@ import { startUiDaemon } from '../../fixtures/pages/ui.ts';
 import { UiStage } from '../../fixtures/pages/ui-stage.ts';
 import { HELD_CLOCK_DAEMON, holdClock } from '../../fixtures/programs/held-clock.ts';
 import { runCli } from '../../fixtures/programs/processes.ts';
+import { shareOf as sentFile, shareReaches } from '../../fixtures/programs/sent-files.ts';
 import { DepotStage, OWNER_TOKEN } from '../../fixtures/stages/depot-stage.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -34,23 +35,8 @@ async function curl(link: string): Promise<string> {
 
 const digestOf = async (path: string) => readFile(path).then(sha256, () => undefined);
 
-async function shareOf(name: string): Promise<ShareView | undefined> {
-  const { shares } = await ui.daemon.call('millrace.shares');
-  return shares.find((share) => share.name === name);
-}
-
-async function reaches(name: string, state: ShareView['state']): Promise<ShareView> {
-  let share: ShareView | undefined;
-  await until(async () => {
-    share = await shareOf(name);
-    if (share?.state === 'failed' && state !== 'failed') {
-      throw new Error(`${name} failed: ${JSON.stringify(share.trouble)}`);
-    }
-    return share?.state === state && share.changing === undefined;
-  });
-  return share as ShareView;
-}
-
+const shareOf = (name: string) => sentFile(ui.daemon, name);
+const reaches = (name: string, state: ShareView['state']) => shareReaches(ui.daemon, name, state);
 const rowOf = (name: string) => ui.page.getByRole('listitem').filter({ hasText: name });
 
 ui.when('files that are sent', () => {
@@ -318,53 +304,11 @@ ui.when('files that are sent', () => {
     fromGuest = own;
   });
 
-  test('may be folders, which the holder of the token names', async () => {
-    const folder = join(ui.folder, 'photos');
-    await mkdir(folder);
-    await writeFile(join(folder, 'one.txt'), 'one');
-    await ui.daemon.call('millrace.share', { path: folder, seconds: 3600 });
-    const { link = '' } = await reaches('photos.tar', 'shared');
-    expect(link).toMatch(/\/photos\.tar$/);
-    const tar = Buffer.from(await (await fetch(link)).arrayBuffer());
-    expect(tar.includes('photos/one.txt')).toBe(true);
-    // The folder above has the daemon's token.
-    const above = ui.daemon.call('millrace.share', { path: ui.folder, seconds: 3600 });
-    const failure = await above.then(() => 'sent', JSON.stringify);
-    expect(failure).toContain('keys and tokens');
-  });
-
-  test('are refused if they have changed since, and nothing of them is stored', async () => {
-    const path = join(ui.folder, 'report.txt');
-    await writeFile(path, 'as it was');
-    // The first two wait for the depot, so that this one waits for its turn.
-    process.kill(depot.pid, 'SIGSTOP');
-    const large = join(ui.folder, 'large.bin');
-    await writeFile(large, contentOf('large', 30 * MIB));
-    const others = await Promise.all(
-      ['a', 'b'].map((named) =>
-        ui.daemon.call('millrace.share', { path: large, name: named, seconds: 3600 }),
-      ),
-    );
-    const { id, state } = await ui.daemon.call('millrace.share', { path, seconds: 3600 });
-    expect(state).toBe('waiting');
-    await ui.daemon.call('millrace.pauseShare', { id });
-    await writeFile(path, 'as it is!');
-    await ui.daemon.call('millrace.resumeShare', { id });
-    process.kill(depot.pid, 'SIGCONT');
-    for (const { id: other } of others) await ui.daemon.call('millrace.revokeShare', { id: other });
-    const { trouble } = await reaches('report.txt', 'failed');
-    expect(trouble).toMatchObject({ code: 'share-outdated' });
-    // The next test counts what its own share stores.
-    for (const named of ['a', 'b']) {
-      await until(async () => (await shareOf(named))?.state !== 'sending');
-    }
-  });
-
   test('go on after a kill of the daemon, without sending anew what is stored', async () => {
     const large = contentOf('killed', 30 * MIB);
     const path = join(ui.folder, 'killed.bin');
     await writeFile(path, large);
-    // By name: the depot drops the revoked shares of the test above ten seconds after it.
+    // By name: the depot drops revoked shares ten seconds after their tests.
     const before = new Set(await depots.stored());
     const { id } = await ui.daemon.call('millrace.share', { path, seconds: 3600 });
     await until(async () => ((await shareOf('killed.bin'))?.sentBytes ?? 0) > 4 * MIB);

@@ -1,5 +1,6 @@
 /** One allocation: its head, how much of it is on the disk, and the requests that use it. */
 
+import { createHash, type Hash } from 'node:crypto';
 import { join } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Head } from './heads/head.ts';
@@ -11,7 +12,6 @@ import {
   packHead,
   unpackHead,
 } from './heads/packed-head.ts';
-import { RunningDigest } from './sums/sum-thread.ts';
 
 /** A request's turn at the upload; one at a time has it. */
 export interface Turn {
@@ -30,13 +30,19 @@ interface HeldTurn {
   readonly done: Promise<void>;
 }
 
+/** SHA-256 of the first bytes. */
+interface RunningHash {
+  readonly hash: Hash;
+  end: number;
+}
+
 /** State of an allocation in use: most of a depot lie still, and have none. */
 interface Use {
   offset: number;
   sums: number;
   /** Undefined: the one of the head. */
   claim: { readonly proof: string | undefined } | undefined;
-  digest: RunningDigest | undefined;
+  hash: RunningHash | undefined;
   turn: HeldTurn | undefined;
   readers: Set<AbortController> | undefined;
   ended: MillraceError | undefined;
@@ -201,27 +207,35 @@ export class Allocation {
     }
   }
 
-  /** SHA-256 of the bytes that this run of the depot has seen, as far as they are in order. */
-  get digest(): RunningDigest {
-    const used = this.#used;
-    used.digest ??= new RunningDigest();
-    return used.digest;
+  /** Offset of the first byte that is not in the digest yet. */
+  get hashedEnd(): number {
+    return this.#use?.hash?.end ?? 0;
   }
 
-  /** Forgets the digest: it is not needed any more, or its thread has ended. */
-  forgetDigest(): void {
-    if (this.#use !== undefined) this.#use.digest = undefined;
+  /** Adds bytes to the digest if they are the next ones. */
+  addToHash(bytes: Uint8Array, start: number): void {
+    if (start !== this.hashedEnd) return;
+    const used = this.#used;
+    used.hash ??= { hash: createHash('sha256'), end: 0 };
+    used.hash.hash.update(bytes);
+    used.hash.end += bytes.length;
   }
 
   /** Forgets the digest if it covers bytes that are not on the disk. */
-  mendDigest(): void {
-    if ((this.#use?.digest?.end ?? 0) > this.offset) this.forgetDigest();
+  mendHash(): void {
+    if (this.hashedEnd > this.offset) this.#used.hash = undefined;
+  }
+
+  /** SHA-256 of all bytes that were added, hexadecimal. */
+  get sha256(): string {
+    const hash = this.#use?.hash?.hash.copy() ?? createHash('sha256');
+    return hash.digest('hex');
   }
 }
 
 function newUse(offset: number, sums: number): Use {
   return {
-    ...{ offset, sums, claim: undefined, digest: undefined, turn: undefined },
+    ...{ offset, sums, claim: undefined, hash: undefined, turn: undefined },
     ...{ readers: undefined, ended: undefined, changes: undefined },
   };
 }

@@ -5,21 +5,22 @@
  */
 
 import type { FileHandle } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
 import type { Millis } from '@millrace/shared/base/clock';
-import { RECORD_BYTES } from '@millrace/shared/cdn/depot/sums';
+import { RECORD_BYTES, SumsWriter } from '@millrace/shared/cdn/depot/sums';
+import { freeBytes } from '@millrace/shared/node/memory/free-bytes';
 import type { Allocation } from './allocation.ts';
 import { openBoth } from './allocation-disk.ts';
-import { AppendSums } from './sums/sum-thread.ts';
 
 /** Memory of bytes that are collected before they are written. */
 const BATCH_BYTES = 512 * 1024;
 /** Memory that a piece takes besides its bytes: a client may send each byte by itself. */
 const PIECE_BYTES = 256;
 /**
- * Memory that an append takes at most: the batch that is summed, the one that is written, the one
- * that comes meanwhile, and what the connection has read ahead.
+ * Memory that an append takes at most: the batch that is written, the one that comes meanwhile, and
+ * what the connection has read ahead.
  */
-export const APPEND_BYTES = 3 * BATCH_BYTES + 3 * 64 * 1024;
+export const APPEND_BYTES = 2 * BATCH_BYTES + 3 * 64 * 1024;
 /** Bytes, and time, after which received bytes are made durable and acknowledged. */
 const ACKNOWLEDGE_BYTES = 64 * 1024 * 1024;
 const ACKNOWLEDGE_MS: Millis = 1000;
@@ -60,7 +61,7 @@ export async function append(allocation: Allocation, options: AppendOptions): Pr
     await sums.truncate(allocation.sums * RECORD_BYTES);
     await new Append(allocation, options, data, sums).run();
   } finally {
-    allocation.mendDigest();
+    allocation.mendHash();
     await data.close();
     await sums.close();
   }
@@ -71,7 +72,7 @@ class Append {
   readonly #options: AppendOptions;
   readonly #data: FileHandle;
   readonly #sums: FileHandle;
-  readonly #records: AppendSums;
+  readonly #writer: SumsWriter;
   /** End of the bytes that are written, and of those that are being made durable. */
   #end: number;
   #begunEnd: number;
@@ -84,8 +85,8 @@ class Append {
   #writing:
     | { readonly batch: readonly Buffer[]; readonly bytes: number; done: Promise<void> }
     | undefined;
-  /** Resolves when all bytes up to `#end` are in the sums and the digest. */
-  #summed: Promise<void> = Promise.resolve();
+  /** Bytes up to `#end` that are not in the sums and the digest. */
+  #unsummed: readonly Buffer[] = [];
   /** Acknowledgement under way. */
   #sync: Promise<void> | undefined;
   #failure: unknown;
@@ -95,7 +96,7 @@ class Append {
     this.#options = options;
     this.#data = data;
     this.#sums = sums;
-    this.#records = new AppendSums(allocation.offset);
+    this.#writer = new SumsWriter(crc32, allocation.offset);
     this.#end = allocation.offset;
     this.#begunEnd = allocation.offset;
     this.#begunAt = options.now();
@@ -111,10 +112,9 @@ class Append {
       if (check === undefined) await this.#keep().catch(() => {});
       await this.#writing?.done.catch(() => {});
       await this.#sync;
-      this.#records.end();
       throw error;
     }
-    await this.#keep().finally(() => this.#records.end());
+    await this.#keep();
   }
 
   async #receive(): Promise<void> {
@@ -122,7 +122,6 @@ class Append {
     for (;;) {
       const bytes = await next();
       if (bytes === undefined) return;
-      if (bytes.length === 0) continue;
       makeRoom(this.#come + bytes.length);
       this.#batch.push(bytes);
       this.#batchBytes += bytes.length;
@@ -151,7 +150,7 @@ class Append {
     await this.#sync;
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#end === this.#allocation.offset) return;
-    await this.#acknowledge();
+    await this.#acknowledge(this.#cut(), this.#end);
   }
 
   /**
@@ -169,6 +168,7 @@ class Append {
     // The error goes to `#written`, which may not wait yet.
     done.catch(() => {});
     this.#writing = { batch, bytes, done };
+    this.#sum();
   }
 
   /** Waits until nothing is being written. @throws errors of the disk */
@@ -176,19 +176,35 @@ class Append {
     if (this.#writing === undefined) return;
     const { batch, bytes, done } = this.#writing;
     await done;
-    await this.#summed;
     this.#writing = undefined;
-    this.#summed = this.#records.add(batch, this.#allocation.digest, this.#end);
-    // The error goes to whoever waits next.
-    this.#summed.catch(() => {});
+    this.#sum();
+    this.#unsummed = batch;
     this.#end += bytes;
+  }
+
+  /** Adds written bytes to the sums and the digest. */
+  #sum(): void {
+    let end = this.#end - bytesOf(this.#unsummed);
+    for (const part of this.#unsummed) {
+      this.#writer.add(part);
+      this.#allocation.addToHash(part, end);
+      end += part.length;
+      freeBytes(part);
+    }
+    this.#unsummed = [];
+  }
+
+  /** Returns the records of sums of all written bytes that have none yet. */
+  #cut(): Uint8Array {
+    this.#sum();
+    return this.#writer.cut();
   }
 
   /** Begins to make the written bytes durable. */
   #begin(): void {
     this.#begunEnd = this.#end;
     this.#begunAt = this.#options.now();
-    this.#sync = this.#acknowledge()
+    this.#sync = this.#acknowledge(this.#cut(), this.#end)
       .catch((error: unknown) => {
         this.#failure ??= error;
       })
@@ -197,15 +213,9 @@ class Append {
       });
   }
 
-  /** Makes the written bytes durable, with their sums, and acknowledges them. */
-  async #acknowledge(): Promise<void> {
-    const [allocation, end, summed] = [this.#allocation, this.#end, this.#summed];
-    // The records are those of the bytes up to `end`: later ones are summed after this request.
-    const cut = this.#records.cut();
-    cut.catch(() => {});
+  async #acknowledge(records: Uint8Array, end: number): Promise<void> {
+    const allocation = this.#allocation;
     await this.#data.datasync();
-    await summed;
-    const records = await cut;
     await writeAll(this.#sums, records, allocation.sums * RECORD_BYTES);
     await this.#sums.datasync();
     allocation.sums += records.length / RECORD_BYTES;

@@ -12,7 +12,7 @@ import type { Allocations } from './allocations.ts';
 import type { Blocked } from './blocked.ts';
 import type { Head } from './heads/head.ts';
 import type { Space } from './space.ts';
-import { sha256Of } from './verified-read.ts';
+import { hashRest } from './verified-read.ts';
 
 /** Content of a complete allocation. */
 type Content = Required<Pick<Head, 'edition' | 'final' | 'bytes'>>;
@@ -65,7 +65,8 @@ export class Contents {
     if (head.length !== undefined && head.length !== length) {
       throw new MillraceError('inconsistent-length', `${length} of ${head.length} bytes came`);
     }
-    const sha256 = await sha256Of(allocation, signal);
+    await hashRest(allocation, signal);
+    const { sha256 } = allocation;
     const mismatch = new MillraceError('content-mismatch', `their SHA-256 is ${sha256}`);
     const isOther = head.sha256 !== undefined && head.sha256 !== sha256;
     if (isOther || this.#options.blocked.has(sha256)) {
@@ -82,7 +83,6 @@ export class Contents {
       grows: false,
       pull: undefined,
     });
-    allocation.forgetDigest();
     this.#options.ledger.charge(head.id, length);
     await this.#options.onStored(allocation);
   }

@@ -54,25 +54,17 @@ export async function* readVerified(
 }
 
 /**
- * Returns the SHA-256 of an upload. Bytes that are not in its digest yet, those of a former run, are
- * read.
+ * Reads the bytes that are not in the digest of an upload yet: those of a former run.
  *
- * @returns hexadecimal
- * @throws MillraceError `allocation-damaged`, `internal`; errors of the disk; the signal's reason
+ * @throws MillraceError `allocation-damaged`; errors of the disk; the signal's reason
  */
-export async function sha256Of(allocation: Allocation, signal: AbortSignal): Promise<string> {
-  const { digest } = allocation;
-  try {
-    const rest = { start: digest.end, end: allocation.offset };
-    for await (const bytes of readVerified(allocation.folder, rest)) {
-      signal.throwIfAborted();
-      await digest.add(bytes);
-    }
-    return await digest.hex();
-  } catch (error) {
-    // Bytes may be missing in a digest whose thread has ended.
-    if (error instanceof MillraceError && error.code === 'internal') allocation.forgetDigest();
-    throw error;
+export async function hashRest(allocation: Allocation, signal: AbortSignal): Promise<void> {
+  let at = allocation.hashedEnd;
+  const rest = { start: at, end: allocation.offset };
+  for await (const bytes of readVerified(allocation.folder, rest)) {
+    signal.throwIfAborted();
+    allocation.addToHash(bytes, at);
+    at += bytes.length;
   }
 }
 

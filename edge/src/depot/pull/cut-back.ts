@@ -23,7 +23,7 @@ export async function cutBack(allocation: Allocation, offset: number): Promise<v
     allocation.offset = end;
     await data.truncate(end);
   } finally {
-    allocation.mendDigest();
+    allocation.mendHash();
     await data.close();
     await sums.close();
   }
