@@ -8,7 +8,7 @@ import type { ServerResponse } from 'node:http';
 import type { ServerHttp2Session } from 'node:http2';
 import { streamOf } from './connection.ts';
 
-/** Bytes that a client may send ahead: 400 Mbit/s at 20 ms. */
+/** Bytes that a client may send ahead: at most 400 Mbit/s at 20 ms, and 160 at 50 ms. */
 export const WIDE_BYTES = 1024 * 1024;
 /** Window of HTTP/2 without any setting. */
 const USUAL_BYTES = 65_535;
